@@ -1,0 +1,97 @@
+# Needs python3 (3.11 or later, with venv) and make; everything else comes into .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# A second interpreter for the suite: the first that really runs (a pyenv shim may not) and is not .venv's own.
+SECOND = $(shell for python in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.13.*/bin/python3.13; do \
+    "$$python" -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 13))' >/dev/null 2>&1 && echo "$$python" && break; done)
+SECOND_BIN := .venv-3.13/bin
+SECOND_STAMP := .venv-3.13/.installed
+
+# Where `make check` builds and installs the wheel; git does not see it.
+WHEEL := build/check
+INSTALLED := $(CURDIR)/$(WHEEL)/venv/bin/python
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The pins hold in every environment: the first for ours, the others for the isolated ones of builds (pip before 25.3, and since).
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check check-source check-wheel fix generate bench lock dist clean
+
+help: ## print the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+install: $(STAMP) ## make .venv with everything in it, tagwire itself in editable mode
+
+# Again whenever the pins, the metadata or the build hook change; otherwise nothing is run.
+$(STAMP): pyproject.toml constraints.txt hatch_build.py
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tagwire needs Python 3.11 or later: make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	@touch $@
+
+$(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py
+	$(SECOND) -m venv .venv-3.13
+	$(SECOND_BIN)/python -m pip install --quiet --no-compile --editable '.[test]'
+	@touch $@
+
+demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real traffic
+	$(BIN)/tagwire generate --no-cache --exit-non-zero-on-change
+	$(BIN)/tagwire demo
+
+# The last command of either branch is pytest: its closing line is the last one printed.
+test: $(STAMP) ## run the whole suite, and most of it on Python 3.13 where there is one
+	$(BIN)/python -m pytest
+	@second='$(SECOND)'; \
+	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
+	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && $(SECOND_BIN)/python -m pytest -m 'not slow and not package'
+
+check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
+
+check-source: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/black --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/tagwire generate --check --no-cache
+
+# What a user of the wheel meets: its top level, and the types that mypy and pyright see in it.
+check-wheel: $(STAMP)
+	rm -rf $(WHEEL)
+	$(BIN)/python -m build --wheel --no-isolation --outdir $(WHEEL) .
+	$(BIN)/check-wheel-contents $(WHEEL)
+	$(BIN)/python -m venv --without-pip $(WHEEL)/venv
+	$(BIN)/python -m pip --python $(INSTALLED) install --quiet --no-index --no-deps $(WHEEL)/*.whl
+	cp -R tests/typing $(WHEEL)/typing
+	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/mypy --strict --config-file= --python-executable $(INSTALLED) .
+	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/pyright --pythonpath $(INSTALLED) --project .
+
+fix: $(STAMP) ## format, and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/black --quiet .
+
+generate: $(STAMP) ## write generated/ from message_specs/ and templates/
+	$(BIN)/tagwire generate
+
+bench: $(STAMP) ## measure beside the peers
+	$(BIN)/python -m pip install --quiet --requirement bench/requirements.txt
+	$(BIN)/python bench/run.py
+
+dist: $(STAMP) ## build the wheel and the sdist that users get
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/check-wheel-contents dist
+
+lock: ## pin exact versions again, for every Python and system in one file, without any index address
+	$(PYTHON) -m venv build/uv
+	PIP_CONSTRAINT= build/uv/bin/python -m pip install --quiet uv
+	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-header --no-annotate --upgrade \
+	    pyproject.toml build-constraints.in --output-file constraints.txt
+
+clean: ## remove everything that git does not keep
+	rm -rf .venv .venv-3.13 build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,275 @@
+"""The view of a data-class module: every string that its template prints.
+
+Part of the stable interface for users' templates (docs/templates.md).
+"""
+
+import textwrap
+from dataclasses import dataclass
+from math import isfinite
+from uuid import UUID
+
+from tagwire.message import Message
+from tagwire.rows import layout_of
+from tagwire.layout import StructLayout, Array, Nested
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.classes import field_row, optional_fields
+from tagwire_generator.imports import Imports
+from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.naming import attribute_name
+from tagwire_generator.options import SpecOptions
+
+__all__ = ["DataModuleView", "FieldView", "StructView", "data_view", "literal"]
+
+_WIDTH = 76
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """A field of a data class."""
+
+    name: str
+    annotation: str
+    """The attribute's type."""
+    parameter: str
+    """The parameter of `__init__`, with its type and default."""
+    stored: str
+    """What `__init__` stores, an expression of the parameter."""
+    doc: str
+    """The attribute's docstring: wire type, versions, and what else is to know."""
+    row: str
+    """The field's row in the versioned field table, a call of FieldRow."""
+
+
+@dataclass(frozen=True)
+class StructView:
+    """A data class."""
+
+    name: str
+    base: str
+    doc: str
+    fields: tuple[FieldView, ...]
+    constants: tuple[tuple[str, str], ...]
+    """Class attributes of a message: name, expression."""
+
+
+@dataclass(frozen=True)
+class DataModuleView:
+    """The module of a message's data classes."""
+
+    source: str
+    """How the first line names the spec."""
+    doc: str
+    imports: list[list[str]]
+    names: tuple[str, ...]
+    structs: tuple[StructView, ...]
+    """Each after those that it refers to; the message is the last."""
+
+
+def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
+    """The view of `spec`'s data-class module."""
+    return _DataViews(spec, cls, options).module(source)
+
+
+class _DataViews:
+    def __init__(self, spec: MessageSpec, cls: type[Message], options: SpecOptions) -> None:
+        self.spec = spec
+        self.cls = cls
+        self.options = options
+        self.imports = Imports()
+
+    def module(self, source: str) -> DataModuleView:
+        self.imports.use("collections.abc", "Mapping")
+        self.imports.use("tagwire.tagged_section", "NO_TAGS")
+        structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        return DataModuleView(
+            source=source,
+            doc=_history(self.spec, self.cls),
+            imports=self.imports.groups,
+            names=tuple(sorted(struct.name for struct in structs)),
+            structs=structs,
+        )
+
+    def struct(self, struct: StructSpec) -> StructView:
+        root = struct is self.spec.root
+        base = "Message" if root else "Struct"
+        self.imports.use("tagwire.message", base)
+        if struct.fields:
+            self.imports.use("tagwire.rows", "FieldRow")
+        return StructView(
+            name=struct.name,
+            base=base,
+            doc=_message_doc(self.spec) if root else f"A struct of {self.spec.name}, {_in_versions(struct.versions)}.",
+            fields=tuple(map(self.field, struct.fields)),
+            constants=tuple(self.constants()) if root else (),
+        )
+
+    def constants(self) -> list[tuple[str, str]]:
+        spec = self.spec
+        values = [
+            ("NAME", repr(spec.name)),
+            ("KIND", repr(spec.kind)),
+            ("API_KEY", repr(spec.api_key)),
+            ("COMPONENT", repr(spec.component)),
+            ("VERSIONS", self.versions(spec.valid_versions)),
+            ("FLEXIBLE_VERSIONS", self.versions(spec.flexible_versions)),
+            ("LATEST_STABLE", repr(spec.latest_stable)),
+        ]
+        if spec.header_versions:
+            ranges = (f"({self.versions(versions)}, {header})" for versions, header in spec.header_versions)
+            values.append(("HEADER_VERSIONS", f"({', '.join(ranges)},)"))
+        if spec.fallback is not None:
+            values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))
+        optional = optional_fields(spec, self.options)
+        if optional is not None:
+            call = self.imports.use("tagwire.rows", "OptionalFields")
+            versions = self.versions(optional.versions)
+            length, counts = optional.length_varint, optional.counts_tag
+            values.append(("OPTIONAL_FIELDS", f"{call}({versions}, length_varint={length!r}, counts_tag={counts})"))
+        return values
+
+    def versions(self, versions: Versions) -> str:
+        if not versions:
+            return self.imports.use("tagwire.versions", "NONE")
+        name = self.imports.use("tagwire.versions", "Versions")
+        return f"{name}({versions.lowest}, {versions.highest})"
+
+    def field(self, field: FieldSpec) -> FieldView:
+        name = attribute_name(field.name)
+        optional = " | None" if field.nullable_versions or field.default is None else ""
+        annotation = self.annotation(field)
+        parameter, stored = annotation, name
+        if field.type.is_array:
+            iterable = self.imports.use("collections.abc", "Iterable")
+            parameter = f"{iterable}[{self.element(field)}]"
+            stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
+        default = self.default(field)
+        if field.default is STRUCT_DEFAULT:
+            stored = f"{field.struct}() if {name} is {default} else {name}"
+        return FieldView(
+            name=name,
+            annotation=annotation + optional,
+            parameter=f"{name}: {parameter}{optional} = {default}",
+            stored=stored,
+            doc=_field_doc(field),
+            row=self.row(field, default),
+        )
+
+    def annotation(self, field: FieldSpec) -> str:
+        element = self.element(field)
+        return f"tuple[{element}, ...]" if field.type.is_array else element
+
+    def element(self, field: FieldSpec) -> str:
+        wire = field.type.primitive
+        if wire is None:
+            return field.type.name
+        if wire.annotation == "UUID":
+            self.imports.use("uuid", "UUID")
+        return wire.annotation
+
+    def default(self, field: FieldSpec) -> str:
+        if field.default is STRUCT_DEFAULT:
+            return self.imports.use("tagwire.layout", "DEFAULT_STRUCT")
+        if isinstance(field.default, UUID):
+            self.imports.use("uuid", "UUID")
+        return literal(field.default)
+
+    def row(self, field: FieldSpec, default: str) -> str:
+        row = field_row(field, None)
+        words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions)), f"default={default}"]
+        if row.nullable:
+            words.append(f"nullable={str(row.nullable)!r}")
+        if row.tag is not None:
+            words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
+        if row.ignorable:
+            words.append("ignorable=True")
+        if row.flexible is not None:
+            words.append(f"flexible={str(row.flexible)!r}")
+        if field.struct:
+            words.append(f"struct={field.struct}")
+        return f"FieldRow({', '.join(words)})"
+
+
+def literal(value: object) -> str:
+    """A default as a Python expression."""
+    if isinstance(value, float) and not isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, UUID):
+        return f"UUID(int={value.int})" if value.int < 10 else f'UUID("{value}")'
+    return repr(value)
+
+
+def _in_versions(versions: Versions) -> str:
+    if versions.highest == HIGHEST:
+        return f"version {versions.lowest} on" if versions.lowest else "all versions"
+    return f"version{'s' * (len(versions) > 1)} {versions}"
+
+
+def _message_doc(spec: MessageSpec) -> str:
+    key = "" if spec.api_key is None else f", API key {spec.api_key}"
+    return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
+
+
+def _field_doc(field: FieldSpec) -> str:
+    facts = [str(field.type), _in_versions(field.versions)]
+    if field.nullable_versions:
+        facts.append("nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}")
+    if field.tag is not None:
+        tagged = "" if field.tagged_versions == field.versions else f" in {field.tagged_versions}"
+        facts.append(f"tag {field.tag}{tagged}")
+    if field.flexible_versions is not None:
+        facts.append(f"compact in {field.flexible_versions}")
+    if field.ignorable:
+        facts.append("ignorable")
+    text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")
+    return prose(text)
+
+
+def prose(text: str) -> str:
+    """Spec-derived text for a docstring: escaped, wrapped, on lines indented by four."""
+    plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
+    return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _history(spec: MessageSpec, cls: type[Message]) -> str:
+    """What each version added and dropped, a line a version."""
+    lines = [_message_doc(spec), ""]
+    before: dict[str, str] = {}
+    for version in spec.valid_versions:
+        layout = layout_of(cls, version)
+        now = dict(_paths(layout.root, ""))
+        added = [path for path in now if path not in before]
+        dropped = [path for path in before if path not in now]
+        changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
+        first = version == spec.valid_versions.lowest
+        lines.append(_version_line(version, first, added, dropped, changed))
+        before = now
+    return "\n".join(line for line in lines)
+
+
+def _version_line(version: int, first: bool, added: list[str], dropped: list[str], changed: list[str]) -> str:
+    facts = []
+    if first:
+        facts.append(", ".join(added) or "no fields")
+    elif added:
+        facts.append(f"adds {', '.join(added)}")
+    if dropped:
+        facts.append(f"drops {', '.join(dropped)}")
+    facts += changed
+    text = f"Version {version}: {'; '.join(facts) or 'the same fields'}"
+    return textwrap.fill(text, _WIDTH + 4, subsequent_indent="    ", break_long_words=False)
+
+
+def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
+    """Field paths and what matters of their types: nullability, tagged or not."""
+    found = []
+    for field in struct.fields:
+        kind = field.type
+        array = isinstance(kind, Array)
+        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
+        found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
+        nested = kind.element if isinstance(kind, Array) else kind
+        if isinstance(nested, Nested):
+            found += _paths(nested.struct, f"{path}.")
+    return found

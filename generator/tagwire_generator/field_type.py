@@ -1,0 +1,78 @@
+"""A field's type: a primitive of `tagwire.wire_types`, a struct, or an array of either."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tagwire.wire_types import WIRE_TYPES, WireType
+from tagwire_generator.invariants import InvalidSpec, Violation, enforce
+from tagwire_generator.problems import quoted
+
+__all__ = ["FieldType"]
+
+_STRUCT_NAME: Final = re.compile("[A-Z][A-Za-z0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """`name` is that of a primitive or of a struct; `is_array` says whether it is the element's.
+
+    Raises InvalidSpec for a name that is neither, and for an array of records.
+    """
+
+    name: str
+    is_array: bool = False
+
+    def __post_init__(self) -> None:
+        enforce(self._violations())
+
+    def _violations(self) -> list[Violation]:
+        if self.name == "records" and self.is_array:
+            return [Violation("TW404", "type", "there is no array of records; use records alone, which holds any number of batches")]
+        if self.name in WIRE_TYPES or _STRUCT_NAME.fullmatch(self.name):
+            return []
+        if not self.name[:1].isupper():
+            near = difflib.get_close_matches(self.name.lower(), WIRE_TYPES, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+            return [Violation("TW402", "type", f"there is no type {quoted(self.name)}; {hint}")]
+        hint = "a struct's name is an upper-case ASCII letter, then ASCII letters and digits"
+        return [Violation("TW301", "type", f"{quoted(self.name)} can't be the name of a struct; {hint}")]
+
+    @classmethod
+    def parse(cls, text: str) -> "FieldType":
+        """Read `int32`, `[]int32`, `Foo` or `[]Foo`; blanks around either part are dropped.
+
+        Raises InvalidSpec for anything else.
+        """
+        bare = text.strip()
+        if not bare.startswith("[]"):
+            return cls(bare)
+        element = bare[2:].strip()
+        if not element or element.startswith("["):
+            what = f"the array type {quoted(bare)} has {'arrays as elements' if element else 'no element type'}"
+            raise InvalidSpec([Violation("TW403", "type", f"{what}; write [] and one primitive or struct")])
+        return cls(element, is_array=True)
+
+    @property
+    def primitive(self) -> WireType | None:
+        """The primitive, also of an array of them; None for a struct and an array of structs."""
+        return WIRE_TYPES.get(self.name)
+
+    @property
+    def struct(self) -> str | None:
+        """The struct's name, also of an array of them; None for a primitive."""
+        return None if self.name in WIRE_TYPES else self.name
+
+    @property
+    def scalar(self) -> WireType | None:
+        """The primitive if this is no array."""
+        return None if self.is_array else self.primitive
+
+    @property
+    def can_be_null(self) -> bool:
+        """Whether the type has a null on the wire: texts, bytes, records, arrays and structs have one."""
+        return self.scalar is None or self.scalar.family in ("text", "binary")
+
+    def __str__(self) -> str:
+        return f"[]{self.name}" if self.is_array else self.name

@@ -1,0 +1,58 @@
+"""What the protocol has and the specs of Kafka's releases do not say.
+
+Kafka's broker and clients hold it in code: which header goes before which
+version, and how a broker answers ApiVersions in a version that it lacks. The
+importer writes it into the specs, so that nothing else has to know API keys.
+Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about
+ApiVersions), Kafka's protocol guide (ControlledShutdown).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tagwire.versions import HIGHEST, NONE, Versions
+
+__all__ = ["with_protocol_rules"]
+
+CONTROLLED_SHUTDOWN: Final = 7
+API_VERSIONS: Final = 18
+UNSUPPORTED_VERSION: Final = 35
+
+# The header of a version that is not flexible, and of one that is.
+_HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
+
+
+def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec, in normal form, with `headerVersions` and `fallback` where they apply and are not there yet."""
+    added: dict[str, Any] = {}
+    if spec["type"] in _HEADERS and spec["validVersions"] != "none":
+        added["headerVersions"] = _header_versions(spec)
+        if spec["type"] == "response" and spec.get("apiKey") == API_VERSIONS and _can_fall_back(spec):
+            added["fallback"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
+    return {**added, **spec}
+
+
+def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Ranges from 0 on without end, so that a reader of an unsupported version still finds the header."""
+    plain, flexible = _HEADERS[spec["type"]]
+    valid = Versions.parse(spec["validVersions"])
+    flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))
+    if spec["type"] == "response" and spec.get("apiKey") == API_VERSIONS:
+        flexible_versions = NONE  # a client that asks for the versions does not know yet what the broker speaks
+    starts = {0: plain}
+    if spec["type"] == "request" and spec.get("apiKey") == CONTROLLED_SHUTDOWN:
+        starts = {0: 0, 1: plain}
+    if flexible_versions:
+        starts[flexible_versions.lowest] = flexible
+    starts = {start: header for start, header in starts.items() if start <= valid.highest}
+    ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
+    return {str(Versions(start, end)): str(header) for (start, header), end in zip(starts.items(), ends, strict=True)}
+
+
+def _can_fall_back(spec: Mapping[str, Any]) -> bool:
+    """Whether version 0 can be told by its error code, as KIP-511 needs it."""
+    first = spec["fields"][0] if spec["fields"] else {}
+    return 0 in Versions.parse(spec["validVersions"]) and (first.get("name"), first.get("type")) == (
+        "ErrorCode",
+        "int16",
+    )

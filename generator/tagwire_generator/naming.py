@@ -1,0 +1,37 @@
+"""Names of the spec as names of Python: the one door through which they pass.
+
+Spec names are checked to be ASCII letters and digits before they come here, so
+what leaves is an identifier and a safe file name.
+"""
+
+import keyword
+import re
+from typing import Final
+
+from tagwire.message import Message
+
+__all__ = ["attribute_name", "snake_case"]
+
+_WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | {"self", "unknown_tags"}
+"""What every data class has already, and what its `__init__` calls itself."""
+
+
+def snake_case(name: str) -> str:
+    """A spec's name in snake_case.
+
+    >>> [snake_case(name) for name in ("TopicId", "ISR", "IsrNodes", "V3AndBelowTopics", "groupId", "ISRReplicas")]
+    ['topic_id', 'isr', 'isr_nodes', 'v3_and_below_topics', 'group_id', 'isr_replicas']
+    """
+    return _WORD_STARTS.sub("_", name).lower()
+
+
+def attribute_name(name: str) -> str:
+    """A field's attribute: snake_case, with an underscore behind what Python or the class has taken.
+
+    >>> [attribute_name(name) for name in ("Class", "Encode", "ErrorCode", "UnknownTags")]
+    ['class_', 'encode_', 'error_code', 'unknown_tags_']
+    """
+    snake = snake_case(name)
+    return f"{snake}_" if keyword.iskeyword(snake) or snake in _TAKEN else snake

@@ -1,0 +1,54 @@
+"""The options of a spec set: what one set of specs may do that another may not.
+
+They stand beside the specs (in the settings of the project that owns them),
+not in them, since they hold for a whole set. The three wire options are the
+second readings of KIP-482's first draft, where its text leaves two.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from tagwire.errors import SpecError
+
+__all__ = ["SpecOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecOptions:
+    """How the specs of one set are read; the defaults are Kafka's rules.
+
+    Raises SpecError for a value that an option does not have.
+    """
+
+    tag_gaps: bool = False
+    """Tags of a struct need not count up from 0: a vendor may have a range of its own."""
+    length_varint: Literal["zigzag", "unsigned"] = "zigzag"
+    """Draft dialect: the varint kind of the length before an optional field."""
+    length_counts_tag: bool = False
+    """Draft dialect: whether that length counts the two bytes of the tag as well."""
+    allow_struct_arrays: bool = False
+    """Draft dialect: whether an optional field may be an array of structs."""
+
+    def __post_init__(self) -> None:
+        for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise SpecError(f"option {name} is {value!r}; it must be true or false")
+        if self.length_varint not in ("zigzag", "unsigned"):
+            raise SpecError(f"option length_varint is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
+        """The options of a settings table, keys as the attributes here.
+
+        Raises SpecError for an unknown key or a value that the option does not have.
+        """
+        known = [field.name for field in fields(cls)]
+        for key in settings:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+                raise SpecError(f"a spec set has no option {key!r}; {hint}")
+        return cls(**settings)  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+"""The view of a package: its messages and API keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tagwire_generator.model import MessageSummary
+from tagwire_generator.naming import snake_case
+
+__all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
+
+RUNTIME_LEVEL = 1
+"""The level of the runtime that generated code is written for; see `tagwire.level`."""
+
+
+@dataclass(frozen=True)
+class MessageEntry:
+    """A message in the index of its package."""
+
+    name: str
+    module: str
+    kind: str
+    api_key: str
+    component: str
+
+
+@dataclass(frozen=True)
+class PackageView:
+    """What the modules of a package, other than those of its messages, print."""
+
+    package: str
+    doc: str
+    marker_doc: str
+    level: int
+    messages: tuple[MessageEntry, ...]
+    """By name; messages without versions have no class and are left out."""
+    api_keys: tuple[tuple[str, int], ...]
+    """Enum name and API key of each request, by key."""
+
+
+def package_view(summaries: Sequence[MessageSummary], package: str) -> PackageView:
+    """The view of a package of these messages."""
+    present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
+    keys = sorted(
+        (each.api_key, snake_case(each.name.removesuffix("Request")).upper())
+        for each in present
+        if each.kind == "request" and each.api_key is not None
+    )
+    return PackageView(
+        package=package,
+        doc=f"{package}: {len(present)} messages.",
+        marker_doc=f"Serializers of {package}, a module for each message.",
+        level=RUNTIME_LEVEL,
+        messages=tuple(
+            MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
+            for each in present
+        ),
+        api_keys=tuple((name, key) for key, name in keys),
+    )

@@ -1,0 +1,147 @@
+"""Where the specs of a release are: texts out of a jar or a directory, before anyone reads them.
+
+A jar comes from a download, so nothing in it is believed: not the names of its
+entries (one with a path that leads out condemns the jar), not their sizes (what
+is read is bounded, whatever the directory of the zip says). No entry is ever
+extracted to its own name.
+
+The component of a spec, which tells the record keys of Kafka's coordinators
+apart, follows from the artifact that holds it.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tagwire.errors import SpecError
+
+__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "SpecText", "spec_texts"]
+
+COMPONENTS: Final = {
+    "kafka-clients": "clients",
+    "kafka-group-coordinator": "group",
+    "kafka-metadata": "cluster",
+    "kafka-raft": "raft",
+    "kafka-share-coordinator": "share",
+    "kafka-storage": "remote-log",
+    "kafka-streams": "streams",
+    "kafka-transaction-coordinator": "transaction",
+}
+"""The component of each artifact of org.apache.kafka that has specs."""
+
+SPEC_BYTES: Final = 1 << 20
+"""The most that one spec may have; the largest of Kafka has 30 kB."""
+TOTAL_BYTES: Final = 64 << 20
+"""The most that the specs of one source may have together."""
+
+_IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")
+_COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?)-\d[\w.-]*")
+
+# What zipfile raises for an archive that is damaged, encrypted, or packed in a way that it does not know.
+_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecText:
+    """The text of one spec; `origin` is its file, in a jar `jar!entry`."""
+
+    origin: str
+    name: str
+    """The file's own name, without `.json`."""
+    component: str
+    text: str
+
+
+def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
+    """The specs of a jar or of a directory, sorted by path.
+
+    `component` is for a source whose name does not tell it, and wins over what its name tells.
+    Raises SpecError for what can't be read, is hostile or has no specs.
+    """
+    if component is not None and not _COMPONENT.fullmatch(component):
+        raise SpecError(f"component {component!r} must be words of small letters and digits with hyphens between them")
+    found = False
+    total = 0
+    for path, origin, data in _files(source) if source.is_dir() else _entries(source):
+        found = True
+        total += len(data)
+        if total > TOTAL_BYTES:
+            raise SpecError(f"{source}: its specs have more than {TOTAL_BYTES} bytes together", file=str(source))
+        yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
+    if not found:
+        where = "*.json in it" if source.is_dir() else "common/message, common/metadata or message in it"
+        raise SpecError(f"{source}: no message specs; there is no {where}", file=str(source))
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, str, bytes]]:
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            with path.open("rb") as file:
+                data = file.read(SPEC_BYTES + 1)
+        except OSError as error:
+            raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
+        yield path, str(path), _bounded(data, str(path))
+
+
+def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            for entry in sorted(archive.infolist(), key=lambda info: info.filename):
+                _refuse_hostile(jar, entry.orig_filename)
+                if _IN_JAR.fullmatch(entry.filename):
+                    with archive.open(entry) as file:
+                        data = file.read(SPEC_BYTES + 1)
+                    origin = f"{jar}!{entry.filename}"
+                    yield jar / entry.filename, origin, _bounded(data, origin)
+    except _ZIP_FAULTS as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise SpecError(f"{jar}: neither a directory nor a jar that can be read: {reason}", file=str(jar)) from None
+
+
+def _refuse_hostile(jar: Path, name: str) -> None:
+    parts = name.split("/")
+    if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
+        raise SpecError(
+            f"{jar}: its entry {name!r} leads out of the archive; no release has such a name", file=str(jar)
+        )
+
+
+def _bounded(data: bytes, origin: str) -> bytes:
+    if len(data) > SPEC_BYTES:
+        raise SpecError(f"{origin}: more than {SPEC_BYTES} bytes; no message spec is that long", file=origin)
+    return data
+
+
+def _decoded(data: bytes, origin: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"{origin}:{line}:{column}: byte 0x{data[error.start]:02x} is not UTF-8; specs are UTF-8"
+        raise SpecError(message, file=origin, line=line, column=column, rule="TW102") from None
+
+
+def _component_of(path: Path, source: Path) -> str:
+    """The component that the nearest telling part of the path names: an artifact, its module in Kafka's source tree,
+    or, for the folder that the file lies in, the component itself."""
+    folders = path.resolve().parent.parts
+    if folders[-1] in COMPONENTS.values():
+        return folders[-1]
+    for folder, inner in reversed(list(zip(folders, (*folders[1:], ""), strict=True))):
+        name = folder.removesuffix(".jar")
+        released = _RELEASED.fullmatch(name)
+        artifact = released["artifact"] if released else name
+        if inner == "src":
+            artifact = f"kafka-{name}"
+        if artifact in COMPONENTS:
+            return COMPONENTS[artifact]
+    raise SpecError(
+        f"{source}: which component is it? Its path names none of {', '.join(COMPONENTS)}; say the component",
+        file=str(source),
+    )

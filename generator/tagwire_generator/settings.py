@@ -1,0 +1,192 @@
+"""`[tool.tagwire]` of pyproject.toml: which specs become which package.
+
+    [tool.tagwire]
+    templates = "my_templates"            # optional; for all sets that name none
+
+    [[tool.tagwire.sets]]
+    specs = "message_specs/inventory"     # a folder of *.json; a subfolder is a component
+    package = "inventory_messages"        # the package to write, dots allowed
+    output = "src"                        # optional: the folder that holds the package
+    options = { tag_gaps = true }         # optional: see SpecOptions
+    templates = "other_templates"         # optional
+
+All paths are relative to pyproject.toml, and absolute ones are refused: the
+name of a spec stands in the header of its module, which must be the same on
+every machine. Without any set there is one: message_specs/ becomes
+generated/messages.
+"""
+
+import difflib
+import keyword
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire_generator import resources
+from tagwire_generator.options import SpecOptions
+
+__all__ = ["Settings", "SettingsError", "SpecSet", "find_root", "load"]
+
+_FILE: Final = "pyproject.toml"
+_DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
+_DEFAULT_OUTPUT: Final = "generated"
+_SECTION_KEYS: Final = ("sets", "templates")
+_SET_KEYS: Final = ("specs", "package", "output", "options", "templates")
+
+
+class SettingsError(SpecError):
+    """Settings that can't be meant so; `file` is the pyproject.toml."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecSet:
+    """A folder of specs and the package that it becomes."""
+
+    root: Path
+    """The folder of pyproject.toml; absolute."""
+    specs: Path
+    """The folder of the specs; absolute."""
+    package: str
+    """The package's import name, such as `tagwire_drafts.kip482`."""
+    output: Path
+    """The folder that holds the package's top level; absolute."""
+    options: SpecOptions
+    templates: Path
+    """The folder of the templates; absolute."""
+
+    @property
+    def directory(self) -> Path:
+        """The package's own folder, all of whose generated files are this set's."""
+        return self.output.joinpath(*self.package.split("."))
+
+    def source_name(self, path: Path) -> str:
+        """How a file is called in headers and reports: from `root`, with slashes on every system."""
+        return Path(os.path.relpath(path, self.root)).as_posix()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The spec sets of one project."""
+
+    root: Path
+    sets: tuple[SpecSet, ...]
+
+    def set_of(self, path: Path) -> SpecSet | None:
+        """The first set whose specs include this file or folder, if any."""
+        place = path.resolve()
+        return next((spec_set for spec_set in self.sets if place.is_relative_to(spec_set.specs)), None)
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder with a pyproject.toml, from `start` upwards; `start` itself if there is none."""
+    here = start.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / _FILE).is_file()), here)
+
+
+def load(root: Path) -> Settings:
+    """The settings of the project whose folder is `root`.
+
+    Raises SettingsError for what can't be read, unknown keys, wrong values,
+    and packages that would write into each other.
+    """
+    root = root.resolve()
+    file = root / _FILE
+    section = _section(file)
+    _refuse_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
+    rows = section.get("sets", [_DEFAULT_SET])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _error(file, "tool.tagwire.sets is no list of tables; write [[tool.tagwire.sets]] above each set")
+    sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
+    _refuse_overlaps(file, sets)
+    return Settings(root=root, sets=sets)
+
+
+def _section(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise _error(file, f"the file can't be read: {error}") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _error(file, f"the file is not TOML: {error}") from error
+    section = document.get("tool", {})
+    section = section.get("tagwire", {}) if isinstance(section, dict) else section
+    if not isinstance(section, dict):
+        raise _error(file, "tool.tagwire is no table; write [tool.tagwire]")
+    return section
+
+
+def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> SpecSet:
+    where = f"[[tool.tagwire.sets]] number {number}"
+    _refuse_unknown(file, where, row, _SET_KEYS)
+    templates = row.get("templates", section.get("templates"))
+    return SpecSet(
+        root=file.parent,
+        specs=_folder(file, where, "specs", row.get("specs")),
+        package=_package(file, where, row.get("package")),
+        output=_folder(file, where, "output", row.get("output", _DEFAULT_OUTPUT)),
+        options=_options(file, where, row.get("options", {})),
+        templates=resources.folder("templates") if templates is None else _folder(file, where, "templates", templates),
+    )
+
+
+def _folder(file: Path, where: str, key: str, value: object) -> Path:
+    if not isinstance(value, str) or not value:
+        raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a folder")
+    if PurePath(value).is_absolute():
+        raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")
+    return Path(os.path.normpath(file.parent / value))
+
+
+def _package(file: Path, where: str, value: object) -> str:
+    if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
+        raise _error(file, f"{where}: package is {_shown(value)}; it must be an import name such as 'my_messages'")
+    return value
+
+
+def _is_module_name(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _options(file: Path, where: str, value: object) -> SpecOptions:
+    if not isinstance(value, dict):
+        raise _error(file, f"{where}: options is {_shown(value)}; it must be a table such as {{ tag_gaps = true }}")
+    try:
+        return SpecOptions.from_mapping(value)
+    except SpecError as error:
+        raise _error(file, f"{where}: {error}") from error
+
+
+def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+            raise _error(file, f"{where} has an unknown key {key!r}; {hint}")
+
+
+def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
+    # Stale files are looked for in the whole folder of a package: inside another one they would be each other's.
+    for number, one in enumerate(sets):
+        for other in sets[:number]:
+            if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):
+                raise _error(
+                    file,
+                    f"the packages {other.package!r} and {one.package!r} are in each other's folder; "
+                    "give each spec set a folder of its own",
+                )
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else repr(value)
+
+
+def _error(file: Path, message: str) -> SettingsError:
+    return SettingsError(f"{file}: {message}", file=str(file))

@@ -1,0 +1,144 @@
+"""The text of a trace: bytes beside what they mean, one line a field.
+
+What `tagwire explain` prints, and what golden files consist of: columns of
+offset, hex, path, type and value. Long runs of bytes continue on lines that
+hold bytes alone. A fault has a line that begins with `!`, and the bytes behind
+it are shown as not read. `parse_annotated` reads the hex column back, so that a
+golden file can't have bytes that its annotation does not show.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.shown import shown
+from tagwire.tracer import Node, Trace
+
+__all__ = ["AnnotationError", "annotate", "parse_annotated"]
+
+_BYTES_A_LINE: Final = 16
+_TITLES: Final = ("offset", "bytes", "path", "type", "value")
+
+
+class AnnotationError(TagwireError, ValueError):
+    """A text that is no annotated dump, or one whose lines disagree."""
+
+
+class _Row:
+    """One line of the table: the bytes of a node, or words between them."""
+
+    __slots__ = ("data", "offset", "path", "type", "value")
+
+    def __init__(self, offset: int, data: bytes, path: str, type: str = "", value: str = "") -> None:
+        self.offset = offset
+        self.data = data
+        self.path = path
+        self.type = type
+        self.value = value
+
+
+def annotate(trace: Trace) -> str:
+    """The trace as aligned text, each line ended by a newline.
+
+    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
+    the titles of the columns.
+    """
+    rows = list(_rows(trace))
+    hex_width = max([len("bytes"), *(min(len(row.data), _BYTES_A_LINE) * 3 - 1 for row in rows)])
+    path_width = max([len("path"), *(len(row.path) for row in rows if row.type)])
+    type_width = max([len("type"), *(len(row.type) for row in rows)])
+    lines = [f"# {_title(trace)}", _line(_TITLES, hex_width, path_width, type_width)]
+    for row in rows:
+        if row.offset < 0:
+            lines.append(f"# {row.path}")
+            continue
+        head, *more = [row.data[at : at + _BYTES_A_LINE] for at in range(0, len(row.data), _BYTES_A_LINE)] or [b""]
+        offset = str(row.offset) if row.data else "!"
+        cells = (offset, head.hex(" "), row.path or ".", row.type, row.value)
+        lines.append(_line(cells, hex_width, path_width, type_width))
+        for index, part in enumerate(more, 1):
+            lines.append(f"{row.offset + index * _BYTES_A_LINE:>6}  {part.hex(' ')}")
+    if trace.error is None and not trace.canonical:
+        lines.append("# not canonical: writing the value gives other bytes")
+    return "\n".join([*lines, ""])
+
+
+def parse_annotated(text: str) -> bytes:
+    """The bytes of an annotated dump, from its hex column; lines before the titles may be of any kind.
+
+    Raises AnnotationError where there is no line of titles, where a cell is no
+    hex, or where an offset is not the count of the bytes before it.
+    """
+    lines = iter(enumerate(text.splitlines(), 1))
+    for _, line in lines:
+        if tuple(line.split()) == _TITLES:
+            begin, end = line.index("bytes"), line.index("path")
+            break
+    else:
+        raise AnnotationError(f"no line of titles: {'  '.join(_TITLES)} was expected above the bytes")
+    data = bytearray()
+    for number, line in lines:
+        offset = line[:begin].strip()
+        if not line.strip() or offset.startswith(("#", "!")):
+            continue
+        if offset != str(len(data)):
+            raise AnnotationError(f"line {number}: offset {offset!r}, but {len(data)} bytes stand above it")
+        try:
+            data += bytes.fromhex(line[begin:end])
+        except ValueError:
+            raise AnnotationError(f"line {number}: {line[begin:end].strip()!r} are no bytes in hex") from None
+    return bytes(data)
+
+
+def _title(trace: Trace) -> str:
+    version = "" if trace.version is None else f" v{trace.version}"
+    size = f"{len(trace.data)} byte{'' if len(trace.data) == 1 else 's'}"
+    return f"{trace.message_name}{version}: {size}"
+
+
+def _line(cells: tuple[str, ...], hex_width: int, path_width: int, type_width: int) -> str:
+    offset, data, path, type, value = cells
+    return f"{offset:>6}  {data:<{hex_width}}  {path:<{path_width}}  {type:<{type_width}}  {value}".rstrip()
+
+
+def _rows(trace: Trace) -> Iterator[_Row]:
+    """The lines of the table in the order of the bytes: each byte of the input is in one."""
+    end = trace.root.end
+    yield from _node_rows(trace.root, trace.data, is_root=True)
+    error = trace.error
+    if error is not None:
+        end = min(max(end, error.offset), len(trace.data))
+        yield _Row(error.offset, b"", error.path, f"at byte {error.offset}: found {error.found}, expected {error.expected}")
+    if end < len(trace.data):
+        yield _Row(end, trace.data[end:], "", "not read")
+
+
+def _node_rows(node: Node, data: bytes, *, is_root: bool = False) -> Iterator[_Row]:
+    if not node.path and _is_message(node) and not is_root:
+        yield _Row(-1, b"", node.type)
+    if node.header_length:
+        yield _Row(node.offset, data[node.offset : node.offset + node.header_length], *_words(node))
+    for child in node.children:
+        yield from _node_rows(child, data)
+    if node.trailer_length:
+        # Behind the last child: the byte that ends optional fields, or what a fault left half read.
+        yield _Row(node.end - node.trailer_length, data[node.end - node.trailer_length : node.end], node.path, node.type, "end")
+
+
+def _is_message(node: Node) -> bool:
+    return not node.type.endswith(" fields")
+
+
+def _words(node: Node) -> tuple[str, str, str]:
+    return node.path, node.type, _value(node)
+
+
+def _value(node: Node) -> str:
+    value: Any = node.value
+    if value is None:
+        return "null" if node.complete else ""
+    if node.type.startswith("tag "):
+        return f"{value} byte{'' if value == 1 else 's'}"
+    if value is True and node.children:
+        return "present"
+    return shown(value)

@@ -1,0 +1,34 @@
+"""Bad UTF-8 as Java reads it, for lenient decoding.
+
+Java's decoder and Python's `errors="replace"` put U+FFFD for the same spans but
+one: a UTF-16 surrogate in three bytes (ED A0..BF ..) is one U+FFFD in Java and
+up to three in Python.
+"""
+
+from codecs import register_error
+from typing import Final
+
+__all__ = ["decode_as_java"]
+
+_HANDLER: Final = "tagwire.java"
+
+
+def decode_as_java(data: bytes) -> str:
+    """`data` as text, each malformed sequence as one U+FFFD, as `new String(data, UTF_8)` has it in Java."""
+    return data.decode(errors=_HANDLER)
+
+
+def _replace(fault: UnicodeError) -> tuple[str, int]:
+    assert isinstance(fault, UnicodeDecodeError)
+    start = fault.start
+    return "\ufffd", max(fault.end, start + _surrogate_size(fault.object[start : start + 3]))
+
+
+def _surrogate_size(data: bytes) -> int:
+    """How many of these (up to three) bytes Java takes as one surrogate."""
+    if len(data) < 2 or data[0] != 0xED or not 0xA0 <= data[1] <= 0xBF:
+        return 0
+    return 3 if len(data) == 3 and 0x80 <= data[2] <= 0xBF else 2
+
+
+register_error(_HANDLER, _replace)

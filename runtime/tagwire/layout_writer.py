@@ -1,0 +1,315 @@
+"""Encoding by layout: the one walk behind run-time schemas, sizes and the places of refused values.
+
+Generated serializers know no places: when they refuse a value, this writer
+walks it again by the same layout and says which field it is and why. Sizes are
+the same walk into a sink that only counts, so that a size and the bytes can't
+disagree.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from struct import error as struct_error
+from struct import pack
+from typing import Any, NoReturn, Union
+from uuid import UUID
+
+from tagwire.errors import EncodeError
+from tagwire.layout import Array, Fixed, Item, Layout, LengthCode, Nested, OptionalBuffer, Sized, StructLayout
+from tagwire.layout import TaggedSection, Type, Varint
+from tagwire.layout_cursor import dotted
+from tagwire.layout_reader import holds
+from tagwire.optional_buffer import TAG_MAX
+from tagwire.shown import near, shown
+from tagwire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
+from tagwire.wire import binary
+from tagwire.wire_types import WireType
+
+__all__ = ["LayoutWriter", "encode", "encoded_size"]
+
+
+class ByteCount:
+    """A sink that counts: `+=` and `len()` as a bytearray has them."""
+
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def __iadd__(self, data: "bytes | bytearray | memoryview | ByteCount") -> "ByteCount":
+        self.size += len(data)
+        return self
+
+    def __len__(self) -> int:
+        return self.size
+
+
+Sink = Union[bytearray, ByteCount]
+
+
+def encode(layout: Layout, value: Any) -> bytes:
+    """`value` as bytes. Raises EncodeError, with the field's path, for what the layout can't carry."""
+    out = bytearray()
+    LayoutWriter(layout, bytearray).message(value, out)
+    return bytes(out)
+
+
+def encoded_size(layout: Layout, value: Any) -> int:
+    """The length of what `encode` gives; raises the same errors, makes no bytes."""
+    out = ByteCount()
+    LayoutWriter(layout, ByteCount).message(value, out)
+    return len(out)
+
+
+class LayoutWriter:
+    """One walk over one value. `sink` makes what bytes go to."""
+
+    def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
+        self.layout = layout
+        self.sink = sink
+        self.path: list[str | int] = []
+        self.scopes: tuple[dict[str, Any], ...] = ()
+
+    def message(self, value: Any, out: Any) -> None:
+        self.struct(self.layout.root, value, out)
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raise the error for this field."""
+        raise EncodeError(
+            reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path)
+        )
+
+    @contextmanager
+    def at(self, step: str | int) -> Iterator[None]:
+        self.path.append(step)
+        yield
+        self.path.pop()  # not after an error: the path is its place
+
+    # ------------------------------------------------------------ structs
+
+    def struct(self, struct: StructLayout, value: Any, out: Any) -> None:
+        get = self.getter(struct, value)
+        self.refuse_missing(struct, get)
+        around, self.scopes = self.scopes, (*self.scopes, {})
+        if struct.length is None:
+            self.fields(struct, get, out)
+        else:
+            body = self.sink()
+            self.fields(struct, get, body)
+            self.length(struct.length, len(body), out)
+            out += body
+        self.scopes = around
+
+    def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
+        """How fields are taken from the value of a struct."""
+        if struct.cls is not None:
+            if not all(hasattr(value, name) for name in struct.cls.__slots__):  # type: ignore[attr-defined]
+                self.fail(f"{shown(value)} is no {struct.cls.__name__}")
+            return lambda name: getattr(value, name, None)
+        if not isinstance(value, Mapping):
+            self.fail(f"{shown(value)} is no mapping of field names to values")
+        defaults = {field.name: field for field in struct.fields}
+        for name in value:
+            if name not in defaults and name != "unknown_tags":
+                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
+        return lambda name: value[name] if name in value else _default(defaults.get(name))
+
+    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+        for field in struct.missing:
+            if not field.ignorable and differs(get(field.name), field.default_value()):
+                with self.at(field.name):
+                    self.fail(
+                        f"is {shown(get(field.name))}, which this version can't carry; "
+                        f"only the default, {shown(field.default_value())}, is possible here"
+                    )
+        if struct.section is None and get("unknown_tags"):
+            with self.at("unknown_tags"):
+                self.fail("this version has no tagged fields, so it can't carry unknown ones")
+
+    def fields(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
+        section = struct.section
+        if isinstance(section, OptionalBuffer):
+            self.optional_buffer(section, get, out)
+        for item in struct.items:
+            value = get(item.name)
+            with self.at(item.name):
+                if item.condition is None or holds(item.condition, self.scopes):
+                    self.scopes[-1][item.name] = value
+                    self.value(item.type, value, out)
+                elif differs(value, item.default_value()):
+                    self.fail(f"is {shown(value)}, but {item.condition.field} says that it is not written")
+        if isinstance(section, TaggedSection):
+            self.tagged_section(section, get, out)
+
+    # ------------------------------------------------------------ types
+
+    def value(self, type: Type, value: Any, out: Any) -> None:
+        if isinstance(type, Fixed):
+            out += self.fixed(type.wire, value)
+        elif isinstance(type, Sized):
+            self.sized(type, value, out)
+        elif isinstance(type, Array):
+            self.array(type, value, out)
+        elif isinstance(type, Nested):
+            self.nested(type, value, out)
+        else:
+            out += self.varint(type, value)
+
+    def fixed(self, wire: WireType, value: Any) -> bytes:
+        family = wire.family
+        try:
+            if family == "boolean":
+                value = {False: 0, True: 1}[value]
+            elif family == "uuid":
+                return _uuid_bytes(value)
+            return pack(">" + wire.code, value)
+        except (struct_error, TypeError, KeyError, OverflowError, AttributeError):
+            self.fail(f"{shown(value)} is no {_expected(wire)}")
+
+    def varint(self, type: Varint, value: Any) -> bytes:
+        if not isinstance(value, int) or not type.low <= value <= type.high:
+            self.fail(f"{shown(value)} is no {type}: an int from {type.low} to {type.high}")
+        return uvarint_bytes(to_zigzag(value) if type.zigzag else value)
+
+    def length(self, code: LengthCode, size: int, out: Any) -> None:
+        if code.code:
+            try:
+                out += pack(">" + code.code, size)
+            except struct_error:
+                self.fail(f"a length of {size} does not fit the {code.name} before it")
+        elif size + code.bias > UVARINT_MAX:
+            self.fail(f"a length of {size} is above what a length may be")
+        else:
+            out += uvarint_bytes(to_zigzag(size) if code.zigzag else size + code.bias)
+
+    def null(self, type: Sized | Array, out: Any) -> None:
+        code = type.length
+        if not type.nullable or code is None or code.null is None:
+            self.fail("is None, but it is not nullable in this version")
+        if code.code:
+            out += pack(">" + code.code, code.null)
+        else:
+            out += uvarint_bytes(to_zigzag(code.null) if code.zigzag else code.null)
+
+    def sized(self, type: Sized, value: Any, out: Any) -> None:
+        if value is None:
+            self.null(type, out)
+            return
+        data = self.text(value) if type.wire.family == "text" else self.bytes(value)
+        if len(data) > type.longest:
+            self.fail(f"takes {len(data)} bytes; a {type.wire.name} here has at most {type.longest}")
+        self.length(type.length, len(data), out)
+        out += data
+
+    def text(self, value: Any) -> bytes:
+        if not isinstance(value, str):
+            self.fail(f"{shown(value)} is no str")
+        try:
+            data = value.encode()
+        except UnicodeEncodeError as fault:
+            self.fail(f"character {fault.start} is the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for")
+        return data
+
+    def bytes(self, value: Any) -> "bytes | bytearray | memoryview":
+        try:
+            return binary(value)
+        except TypeError:
+            self.fail(f"{shown(value)} is no bytes-like object")
+
+    def array(self, type: Array, value: Any, out: Any) -> None:
+        if value is None:
+            self.null(type, out)
+            return
+        try:
+            count = len(value)
+        except TypeError:
+            self.fail(f"{shown(value)} is no sequence")
+        if isinstance(value, str | bytes | bytearray | memoryview):
+            self.fail(f"{shown(value)} is no sequence of {type.element}")
+        if type.length is not None:
+            self.length(type.length, count, out)
+        for index, element in enumerate(value):
+            with self.at(index):
+                self.value(type.element, element, out)
+
+    def nested(self, type: Nested, value: Any, out: Any) -> None:
+        if value is None and not type.marker:
+            self.fail("is None, but it is not nullable in this version")
+        if type.marker:
+            present, absent = (b"\x01", b"\xff") if type.marker == "int8" else (b"\x01", b"\x00")
+            out += absent if value is None else present
+        if value is not None:
+            self.struct(type.struct, value, out)
+
+    # ------------------------------------------------------------ tag sections
+
+    def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
+        fields = self.tagged_fields(section.fields, get, UVARINT_MAX)
+        out += uvarint_bytes(len(fields))
+        for tag, data in fields:
+            out += uvarint_bytes(tag)
+            out += uvarint_bytes(len(data))
+            out += data
+
+    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
+        for tag, data in self.tagged_fields(section.fields, get, TAG_MAX):
+            size = len(data) + (2 if section.counts_tag else 0)
+            if size == 0:
+                with self.at("unknown_tags"):
+                    self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
+            self.length(section.length, size, out)
+            out += tag.to_bytes(2, "big")
+            out += data
+        out += b"\x00"
+
+    def tagged_fields(
+        self, fields: Iterable[Item], get: Callable[[str], Any], highest: int
+    ) -> list[tuple[int, Any]]:
+        """Tag and data of what is to be written, in tag order."""
+        found = []
+        names = {}
+        for field in fields:
+            names[field.tag] = field.name
+            value = self.scopes[-1][field.name] = get(field.name)
+            if differs(value, field.default_value()):
+                data = self.sink()
+                with self.at(field.name):
+                    self.value(field.type, value, data)
+                found.append((field.tag, data))
+        with self.at("unknown_tags"):
+            found += self.unknown_tags(get("unknown_tags"), names, highest)
+        return sorted(found, key=lambda field: field[0])
+
+    def unknown_tags(self, unknown: Any, names: Mapping[Any, str], highest: int) -> list[tuple[int, Any]]:
+        if unknown is None:
+            return []
+        if not isinstance(unknown, Mapping):
+            self.fail(f"{shown(unknown)} is no mapping of tags to bytes")
+        for tag in unknown:
+            if type(tag) is not int or not 0 <= tag <= highest:
+                self.fail(f"{shown(tag)} is no tag: an int from 0 to {highest}")
+            if tag in names:
+                self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
+        return [(tag, self.bytes(data)) for tag, data in unknown.items()]
+
+
+def differs(value: Any, default: Any) -> bool:
+    """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
+    if isinstance(default, tuple) and hasattr(value, "__len__"):
+        return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
+    return bool(value != default)
+
+
+def _default(field: Item | None) -> Any:
+    return None if field is None else field.default_value()
+
+
+def _uuid_bytes(value: Any) -> bytes:
+    if not isinstance(value, UUID):
+        raise TypeError
+    return value.bytes
+
+
+def _expected(wire: WireType) -> str:
+    if wire.family == "integer":
+        return f"{wire.name}: an int from {wire.low} to {wire.high}"
+    return f"{wire.name}: a {wire.annotation}"

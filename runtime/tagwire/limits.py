@@ -1,0 +1,91 @@
+"""How much a decoder may take from bytes that it does not trust."""
+
+from typing import Final
+
+__all__ = ["DEFAULT_LIMITS", "Limits"]
+
+
+class Limits:
+    """Bounds that every engine, the records, the command line and Spark honour; immutable.
+
+    None means: bounded by the size of the input alone. That is enough to bound
+    memory, since every element and every tag takes at least one byte of input:
+    the engines check counts against the bytes that are left before they
+    allocate. `decompressed_bytes` and `decompression_ratio` bound what no input
+    size bounds.
+    """
+
+    __slots__ = (
+        "bytes",
+        "decompressed_bytes",
+        "decompression_ratio",
+        "depth",
+        "elements",
+        "unknown_tag_bytes",
+        "unknown_tags",
+    )
+
+    bytes: int | None
+    """The longest input."""
+    depth: int | None
+    """The deepest nesting of structs; a message without structs has depth 1."""
+    elements: int | None
+    """Array elements in all arrays of the input together."""
+    unknown_tags: int | None
+    """Unknown tagged fields in the input."""
+    unknown_tag_bytes: int | None
+    """Bytes in them together."""
+    decompressed_bytes: int
+    """Bytes of one batch after decompression."""
+    decompression_ratio: int
+    """Decompressed to compressed bytes of one batch."""
+
+    def __init__(
+        self,
+        *,
+        bytes: int | None = None,
+        depth: int | None = None,
+        elements: int | None = None,
+        unknown_tags: int | None = None,
+        unknown_tag_bytes: int | None = None,
+        decompressed_bytes: int = 1 << 28,
+        decompression_ratio: int = 1 << 12,
+    ) -> None:
+        values = locals()
+        for name in self.__slots__:
+            object.__setattr__(self, name, values[name])
+
+    def allow_all_of(self, size: int, depth: int) -> bool:
+        """Whether no input of `size` bytes with structs `depth` deep can pass any bound."""
+        return (
+            (self.depth is None or depth <= self.depth)
+            and (self.bytes is None or size <= self.bytes)
+            and (self.elements is None or size <= self.elements)
+            and (self.unknown_tags is None or size <= self.unknown_tags)
+            and (self.unknown_tag_bytes is None or size <= self.unknown_tag_bytes)
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Limits are immutable; {name} can't be set")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Limits):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, name) for name in self.__slots__))
+
+    def __repr__(self) -> str:
+        changed = (name for name in self.__slots__ if getattr(self, name) != getattr(DEFAULT_LIMITS, name))
+        return f"Limits({', '.join(f'{name}={getattr(self, name)}' for name in changed)})"
+
+    def __reduce__(self) -> "tuple[object, tuple[dict[str, int | None]]]":
+        return _limits, ({name: getattr(self, name) for name in self.__slots__},)
+
+
+def _limits(values: "dict[str, int]") -> Limits:
+    return Limits(**values)
+
+
+DEFAULT_LIMITS: Final = Limits()

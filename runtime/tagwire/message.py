@@ -1,0 +1,210 @@
+"""The base classes of generated data classes.
+
+A data class is its `__slots__`: the fields, and `unknown_tags`. Everything
+that works from them alone is here, once: equality, repr, copies, pickling. A
+message adds the calls that its users make; each finds the serializer of the
+version, which is imported when it is first asked for.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from tagwire.errors import UnsupportedVersionError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.rows import FieldRow, OptionalFields
+from tagwire.versions import NONE, Versions
+
+if TYPE_CHECKING:
+    from tagwire.layout import Layout
+    from tagwire.losses import Loss
+    from tagwire.serializer import Serializer
+
+__all__ = ["Message", "Struct"]
+
+S = TypeVar("S", bound="Struct")
+M = TypeVar("M", bound="Message")
+
+
+class Struct:
+    """A struct of a message: mutable, compared by its fields, unhashable.
+
+    Arrays compare by their elements, whether tuple or list, and floats by their
+    bits, so that a NaN equals itself.
+    """
+
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[FieldRow, ...]] = ()
+    """The versioned field table: a row for each field, in spec order."""
+
+    unknown_tags: Mapping[int, bytes]
+
+    def __init__(self, **fields: Any) -> None:
+        raise TypeError(f"{type(self).__name__} has no fields; generated classes write their own __init__")
+
+    def replace(self: S, **changes: Any) -> S:
+        """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
+        return type(self)(**{name: getattr(self, name) for name in self.__slots__} | changes)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(_same(getattr(self, name), getattr(other, name)) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _changed(self) -> dict[str, Any]:
+        """The fields that differ from a fresh object's."""
+        fresh = type(self)()
+        values = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in values if not _same(value, getattr(fresh, name))}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be.
+        return self._changed()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return one.hex() == other.hex()
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+class Message(Struct):
+    """A message: a request, a response, a header, or a record.
+
+    Wherever a version is asked for, UnsupportedVersionError answers one outside
+    `VERSIONS`.
+    """
+
+    __slots__ = ()
+
+    NAME: ClassVar[str]
+    """The spec's name."""
+    KIND: ClassVar[str]
+    """request, response, header, metadata, data, coordinator-key or coordinator-value."""
+    API_KEY: ClassVar[int | None] = None
+    """The API key or the record type; None for headers and data."""
+    COMPONENT: ClassVar[str] = ""
+    """Where the message lives: API keys of records repeat across components."""
+    VERSIONS: ClassVar[Versions]
+    FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
+    """Versions with tagged fields and compact lengths."""
+    LATEST_STABLE: ClassVar[int]
+    """The highest version that is not marked unstable; -1 if there is none."""
+    HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
+    """Header version by ranges of the message's version; requests and responses only."""
+    FALLBACK: ClassVar[tuple[int, int] | None] = None
+    """A response's version and error code by which a peer answers a version that it lacks."""
+    OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
+    """The draft dialect's settings, or None in the released one."""
+
+    _layouts: "ClassVar[dict[int, Layout]]"
+    _serializers: "ClassVar[dict[int, type[Serializer[Any]]]]"
+
+    def __init_subclass__(cls) -> None:
+        cls._layouts = {}
+        cls._serializers = {}
+
+    @classmethod
+    def serializer(cls: type[M], version: int) -> "type[Serializer[M]]":
+        """The serializer class of a version."""
+        found = cls._serializers.get(version)
+        if found is None:
+            if version not in cls.VERSIONS:
+                raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+            from tagwire.engines import serializer_of
+
+            found = cls._serializers[version] = serializer_of(cls, version)
+        return found
+
+    def encode(self, version: int) -> bytes:
+        """The message as bytes. Raises EncodeError for a value that this version can't carry."""
+        return (self._serializers.get(version) or self.serializer(version)).encode(self)
+
+    def encoded_size(self, version: int) -> int:
+        """The length in bytes of what `encode` gives, without encoding; raises the same errors."""
+        return self.serializer(version).encoded_size(self)
+
+    @classmethod
+    def decode(
+        cls: type[M],
+        data: Any,
+        version: int,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> M:
+        """The message that `data` (any bytes-like object) holds, from its first byte to its last.
+
+        With `views`, bytes and records are memoryviews of `data`. With
+        `strict=False` it takes what Kafka's own reader takes. Raises DecodeError,
+        LimitError where `limits` stop it.
+        """
+        serializer = cls._serializers.get(version) or cls.serializer(version)
+        return serializer.decode(data, strict=strict, views=views, limits=limits)
+
+    @classmethod
+    def decode_from(
+        cls: type[M],
+        data: Any,
+        version: int,
+        offset: int = 0,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> tuple[M, int]:
+        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
+
+    @classmethod
+    def header_version(cls, version: int) -> int:
+        """The version of the header that goes with a version of this request or response.
+
+        Versions above the valid ones extrapolate: a broker must read the header of a
+        request that it can't read. Raises UnsupportedVersionError where there is no header.
+        """
+        for versions, header_version in cls.HEADER_VERSIONS:
+            if version in versions:
+                return header_version
+        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, [str(v) for v, _ in cls.HEADER_VERSIONS])
+
+    def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
+        """The message in Kafka's JSON form.
+
+        `style="lossless"` has records as base64 and unknown tagged fields under
+        `_unknownTags`; `style="kafka"` is exactly what Kafka's own converters
+        print. Raises EncodeError for a value that this version can't carry.
+        """
+        from tagwire.json_form import to_json
+
+        return to_json(self, version, style)
+
+    @classmethod
+    def from_json(cls: type[M], obj: Mapping[str, Any], version: int) -> M:
+        """The message in `obj`, Kafka's JSON form of this version. Raises EncodeError for what is not."""
+        from tagwire.json_form import from_json
+
+        return from_json(cls, obj, version)
+
+    def supported_versions(self) -> Versions:
+        """The versions that carry this value without loss or refusal; possibly none."""
+        from tagwire.losses import supported_versions
+
+        return supported_versions(self)
+
+    def losses(self, version: int) -> "tuple[Loss, ...]":
+        """What `version` would drop (ignorable) or refuse of this value."""
+        from tagwire.losses import losses
+
+        return losses(self, version)

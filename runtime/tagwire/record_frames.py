@@ -1,0 +1,152 @@
+"""How a message stands in a log record: the few bytes before it that say what it is.
+
+Records of Kafka's internal topics and of its metadata logs have no header.
+Three forms, each a layout of its own:
+
+    key        coordinator logs, the record's key: int16 record type, body in version 0
+    value      coordinator logs, the record's value: int16 version, body; its key says what it is
+    metadata   uvarint frame version (1), uvarint API key, uvarint version, body
+
+Record types repeat across the coordinators, so a reader is told the log.
+Sources: Kafka's coordinator record serializers and KIP-631.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
+from tagwire.layout_reader import LayoutReader
+from tagwire.layout_writer import encode
+from tagwire.limits import Limits
+from tagwire.registry import Frame, Registry, read_rest
+from tagwire.serializer import as_bytes
+from tagwire.wire_types import WIRE_TYPES
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+
+__all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_record", "encode_record"]
+
+COORDINATOR_LOGS: Final = ("group", "transaction", "share")
+METADATA_LOGS: Final = ("cluster", "remote-log")
+FRAME_VERSION: Final = 1
+KEY_VERSION: Final = 0
+"""Coordinator keys have this version alone."""
+
+
+def _frame(name: str, *items: Item) -> Layout:
+    return Layout(name, None, StructLayout(name, items))
+
+
+_INT16 = Fixed(WIRE_TYPES["int16"])
+_UVARINT = Varint(32, zigzag=False)
+_KEY = _frame("coordinator key", Item("record_type", _INT16))
+_VALUE = _frame("coordinator value", Item("version", _INT16))
+_METADATA = _frame(
+    "metadata record",
+    Item("frame_version", _UVARINT),
+    Item("api_key", _UVARINT),
+    Item("version", _UVARINT),
+)
+
+
+def encode_record(message: "Message", version: int) -> bytes:
+    """`message` as a record of its log. Raises EncodeError, also for what is no record."""
+    body = message.encode(version)
+    if message.KIND == "coordinator-key":
+        return encode(_KEY, {"record_type": message.API_KEY}) + body
+    if message.KIND == "coordinator-value":
+        return encode(_VALUE, {"version": version}) + body
+    if message.KIND == "metadata":
+        fields = {"frame_version": FRAME_VERSION, "api_key": message.API_KEY, "version": version}
+        return encode(_METADATA, fields) + body
+    reason = f"is of kind {message.KIND}, which no log holds; expected coordinator-key, coordinator-value or metadata"
+    raise EncodeError(reason, message_name=message.NAME, version=version, path="")
+
+
+def decode_record(
+    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits
+) -> Frame:
+    """The record of a log; `Frame.header` is None.
+
+    In the coordinator logs ("group", "transaction", "share") `data` is a key
+    where `key` is None, and else the value that goes with it: `key` is then the
+    key's bytes or its message. Raises DecodeError, UnsupportedVersionError, and
+    TagwireError for a log that there is not.
+    """
+    if log in METADATA_LOGS:
+        return _Record(registry, data, log, strict, views, limits).metadata()
+    if log not in COORDINATOR_LOGS:
+        from tagwire.shown import near, shown
+
+        logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
+        raise TagwireError(f"{shown(log)} is no log; expected {', '.join(logs)}{near(log, logs)}")
+    if key is None:
+        return _Record(registry, data, log, strict, views, limits).key()
+    if isinstance(key, bytes | bytearray | memoryview):
+        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits).message
+    if getattr(key, "KIND", "") != "coordinator-key" or key.COMPONENT != log:
+        from tagwire.shown import shown
+
+        raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
+    return _Record(registry, data, log, strict, views, limits).value(key)
+
+
+class _Record:
+    """One record's bytes, and how to read them."""
+
+    def __init__(self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits) -> None:
+        self.registry = registry
+        self.data = data
+        self.log = log
+        self.strict = strict
+        self.views = views
+        self.limits = limits
+
+    def key(self) -> Frame:
+        frame, start = self.read(_KEY)
+        cls = self.known("coordinator-key", frame["record_type"], "record_type", 0)
+        return self.body(cls, KEY_VERSION, start)
+
+    def value(self, key: "Message") -> Frame:
+        frame, start = self.read(_VALUE)
+        assert key.API_KEY is not None
+        return self.body(self.registry.find("coordinator-value", key.API_KEY, self.log), frame["version"], start)
+
+    def metadata(self) -> Frame:
+        frame, start = self.read(_METADATA)
+        if frame["frame_version"] != FRAME_VERSION:
+            raise self.unreadable(_METADATA, "frame_version", 0, str(frame["frame_version"]), str(FRAME_VERSION))
+        cls = self.known("metadata", frame["api_key"], "api_key", 1)
+        return self.body(cls, frame["version"], start)
+
+    def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
+        """The bytes before the body, and where it begins."""
+        reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
+        return reader.message(whole=False), reader.pos
+
+    def known(self, kind: str, api_key: int, path: str, offset: int) -> "type[Message]":
+        """The class of a record type that the bytes name."""
+        from tagwire.registry import UnknownMessageError
+
+        try:
+            return self.registry.find(kind, api_key, self.log)
+        except UnknownMessageError:
+            layout = _KEY if kind == "coordinator-key" else _METADATA
+            keys = self.registry.keys(kind, self.log)
+            raise self.unreadable(
+                layout, path, offset, f"{api_key}", f"a record type of the {self.log} log: {keys}"
+            ) from None
+
+    def body(self, cls: "type[Message]", version: int, start: int) -> Frame:
+        if version not in cls.VERSIONS:
+            raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+        message = read_rest(
+            cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits
+        )
+        return Frame(None, message, version)
+
+    def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:
+        return DecodeError(
+            message_name=layout.name, version=None, path=path, offset=offset, found=found, expected=expected
+        )

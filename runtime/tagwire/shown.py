@@ -1,0 +1,42 @@
+"""Values in a few words, for error messages and annotated dumps.
+
+Never long, never failing: a message about a bad value must not die of the
+value, and must not copy a megabyte of it.
+"""
+
+from uuid import UUID
+
+__all__ = ["near", "shown"]
+
+_LONGEST = 48
+
+
+def shown(value: object) -> str:
+    """A value in at most some 60 characters: text quoted, bytes as their length and first bytes."""
+    if value is None or isinstance(value, bool | float):
+        return repr(value)
+    if isinstance(value, int):
+        # Not repr: Python refuses to print an int of more than 4300 digits.
+        return int.__repr__(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
+    if isinstance(value, str):
+        return str.__repr__(value) if len(value) <= _LONGEST else f"{str.__repr__(value[:_LONGEST])}... ({len(value)} characters)"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _shown_bytes(memoryview(value))
+    if isinstance(value, tuple | list):
+        return "()" if not value else f"a {type(value).__name__} of {len(value)}"
+    return str(value) if isinstance(value, UUID) else f"a {type(value).__name__}"
+
+
+def _shown_bytes(view: memoryview) -> str:
+    size = f"{view.nbytes} byte{'' if view.nbytes == 1 else 's'}"
+    head = bytes(view[:12] if view.ndim == 1 and view.itemsize == 1 else b"").hex()
+    more = "..." if head and view.nbytes > 12 else ""
+    return f"{size} {head}{more}".rstrip()
+
+
+def near(name: object, names: "list[str]") -> str:
+    """`; did you mean 'x'?` where one of `names` is close to `name`, else nothing."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    return f"; did you mean {found[0]!r}?" if found else ""

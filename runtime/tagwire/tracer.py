@@ -1,0 +1,282 @@
+"""Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
+
+A trace is what `LayoutReader` saw: the reader opens a node where something
+begins, notes what it holds, and closes it where it ends. Nothing here decodes;
+so a trace can't disagree with the error places or with lenient reading.
+
+Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
+before its first child (a count, a null marker, a tag and its size) and those
+behind its last (the byte that ends an optional buffer), so that each byte of
+the input belongs to exactly one node.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tagwire.errors import DecodeError
+from tagwire.layout import Layout
+from tagwire.layout_reader import LayoutReader
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.rows import layout_of
+from tagwire.serializer import as_bytes
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+    from tagwire.registry import Registry
+
+__all__ = ["Node", "Recorder", "Trace", "trace", "trace_request", "trace_response"]
+
+
+class Node:
+    """Something that was read: a message, a field, an element, a tag section, a tagged field."""
+
+    __slots__ = ("children", "complete", "length", "offset", "path", "type", "value")
+
+    def __init__(self, path: str, type: str, offset: int) -> None:
+        self.path = path
+        """`topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
+        self.type = type
+        """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
+        self.offset = offset
+        self.length = 0
+        self.value: Any = None
+        """A field's value, an array's count, a tagged field's size, True for a struct that is present; None for null."""
+        self.children: list[Node] = []
+        self.complete = False
+        """False where the fault was inside; then `length` ends at the fault."""
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+    @property
+    def header_length(self) -> int:
+        """Bytes before the first child; all of them where there is none."""
+        return self.children[0].offset - self.offset if self.children else self.length
+
+    @property
+    def trailer_length(self) -> int:
+        """Bytes behind the last child."""
+        return self.end - self.children[-1].end if self.children else 0
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all in it, in the order of their bytes."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def to_json(self) -> dict[str, Any]:
+        """Path, type, offset, length, value and children as JSON-able values."""
+        from tagwire.json_form import json_value
+
+        return {
+            "path": self.path,
+            "type": self.type,
+            "offset": self.offset,
+            "length": self.length,
+            "value": json_value(self.value),
+            "children": [child.to_json() for child in self.children],
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.path or 'message'}: {self.type}, bytes {self.offset} to {self.end}>"
+
+
+class Recorder:
+    """Builds nodes from what a reader reports. Nodes nest in the order of the calls."""
+
+    __slots__ = ("_open", "root")
+
+    def __init__(self) -> None:
+        self.root: Node | None = None
+        """The first node that was opened."""
+        self._open: list[Node] = []
+
+    def open(self, path: str, type: str, offset: int) -> None:
+        """A node begins."""
+        node = Node(path, type, offset)
+        if self._open:
+            self._open[-1].children.append(node)
+        elif self.root is None:
+            self.root = node
+        self._open.append(node)
+
+    def note(self, value: Any) -> None:
+        """What the innermost open node holds."""
+        self._open[-1].value = value
+
+    def close(self, end: int) -> None:
+        """The innermost open node ends."""
+        node = self._open.pop()
+        node.length = end - node.offset
+        node.complete = True
+
+    def stop(self, offset: int) -> None:
+        """A fault: all open nodes end here, incomplete."""
+        for node in self._open:
+            node.length = max(offset - node.offset, 0)
+        self._open.clear()
+
+
+class Trace:
+    """A tree of what some bytes hold, up to the fault if there is one."""
+
+    __slots__ = ("canonical", "data", "error", "message_name", "root", "version")
+
+    def __init__(
+        self,
+        message_name: str,
+        version: int | None,
+        root: Node,
+        data: bytes,
+        *,
+        error: DecodeError | None,
+        canonical: bool,
+    ) -> None:
+        self.message_name = message_name
+        self.version = version
+        self.root = root
+        self.data = data
+        self.error = error
+        """Why reading stopped, or None."""
+        self.canonical = canonical
+        """Whether writing the value gives the same bytes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as JSON-able values."""
+        error = self.error
+        return {
+            "message": self.message_name,
+            "version": self.version,
+            "size": len(self.data),
+            "canonical": self.canonical,
+            "error": error
+            and {
+                "message": error.message_name,
+                "version": error.version,
+                "path": error.path,
+                "offset": error.offset,
+                "found": error.found,
+                "expected": error.expected,
+            },
+            "root": self.root.to_json(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
+
+
+def trace(
+    message: "type[Message] | Layout",
+    data: Any,
+    version: int | None = None,
+    *,
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """What `data` (any bytes-like object) holds, read as a version of a message class, or as a layout.
+
+    Bytes at fault raise nothing: the error is in `Trace.error`. Raises
+    UnsupportedVersionError for a version that the class lacks.
+    """
+    if not isinstance(message, Layout):
+        if version is None:
+            raise TypeError(f"which version of {message.NAME}? trace({message.NAME}, data, version)")
+        message = layout_of(message, version)
+    session = _Session(as_bytes(data), strict, limits)
+    session.read(message, whole=True)
+    return session.trace(message.name, message.version)
+
+
+def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
+    """What a request frame (header and body, without its size) holds; else as `trace`."""
+    session = _Session(as_bytes(data), strict, limits)
+    session.recorder.open("", "request", 0)
+    try:
+        body, version = registry.request_class(session.data)
+    except DecodeError as error:
+        session.stop(error)
+        return session.trace("request", None)
+    session.read(layout_of(registry.request_header, body.header_version(version)), whole=False)
+    if version in body.VERSIONS:
+        session.read(layout_of(body, version), whole=True)
+    elif session.error is None:
+        session.stop(_no_such_version(body, version, session.pos))
+    return session.trace(body.NAME, version)
+
+
+def trace_response(
+    registry: "Registry",
+    data: Any,
+    api_key: int,
+    version: int,
+    *,
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """What the frame of a response to a request with this API key and version holds; else as `trace`.
+
+    A response by which a peer says that it lacks the version (`Message.FALLBACK`)
+    is traced in the version that it is written in.
+    """
+    buf = as_bytes(data)
+    body = registry.response(api_key)
+    try:
+        version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
+    except DecodeError:
+        pass  # the trace says where
+    session = _Session(buf, strict, limits)
+    session.recorder.open("", "response", 0)
+    session.read(layout_of(registry.response_header, body.header_version(version)), whole=False)
+    session.read(layout_of(body, version), whole=True)
+    return session.trace(body.NAME, version)
+
+
+def _no_such_version(body: "type[Message]", version: int, offset: int) -> DecodeError:
+    return DecodeError(
+        message_name=body.NAME,
+        version=version,
+        path="",
+        offset=offset,
+        found=f"a body of version {version}",
+        expected=f"one of the versions {body.VERSIONS}",
+    )
+
+
+class _Session:
+    """Some layouts read one behind the other, into one tree, until one fails."""
+
+    def __init__(self, data: bytes, strict: bool, limits: Limits) -> None:
+        self.data = data
+        self.strict = strict
+        self.limits = limits
+        self.recorder = Recorder()
+        self.pos = 0
+        self.canonical = True
+        self.error: DecodeError | None = None
+
+    def read(self, layout: Layout, *, whole: bool) -> None:
+        """Read one more, unless a fault has ended it all."""
+        if self.error is not None:
+            return
+        reader = LayoutReader(
+            layout, self.data, offset=self.pos, strict=self.strict, limits=self.limits, recorder=self.recorder
+        )
+        try:
+            reader.message(whole=whole)
+        except DecodeError as error:
+            self.stop(error)
+        self.pos = reader.pos
+        self.canonical = self.canonical and reader.canonical
+
+    def stop(self, error: DecodeError) -> None:
+        self.error = error
+        self.canonical = False
+        self.recorder.stop(error.offset)
+
+    def trace(self, name: str, version: int | None) -> Trace:
+        root = self.recorder.root
+        assert root is not None
+        if not root.complete and self.error is None:
+            self.recorder.close(self.pos)  # the frame itself
+        return Trace(name, version, root, self.data, error=self.error, canonical=self.canonical)

@@ -1,0 +1,61 @@
+"""Unsigned and zig-zag varints, read one byte at a time and written in their shortest form.
+
+Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag ones
+are Kafka's VARINT and VARLONG (record batches, the draft dialect). A varint
+that is longer than it need be is refused by strict readers: a value then has
+one encoding only, and what was read can be written back as it was.
+"""
+
+from typing import Final
+
+__all__ = ["UVARINT_MAX", "from_zigzag", "put_uvarint", "read_uvarint", "to_zigzag", "uvarint_bytes"]
+
+UVARINT_MAX: Final = 0x7FFFFFFF
+"""The highest length, count or tag: what Kafka's int32 can hold."""
+
+_ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
+
+
+def uvarint_bytes(value: int) -> bytes:
+    """`value` (0 or more) as an unsigned varint."""
+    if value < 0x80:
+        return _ONE_BYTE[value]
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def put_uvarint(out: bytearray, value: int) -> None:
+    """Append `value` (0 or more) to `out`."""
+    if value < 0x80:
+        out.append(value)
+    else:
+        out += uvarint_bytes(value)
+
+
+def read_uvarint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
+    """The varint at `pos`, at most `size` bytes long, however long its form: value and end.
+
+    Raises IndexError where the bytes end, ValueError where the last byte allowed still continues.
+    """
+    value = 0
+    for shift in range(0, 7 * size, 7):
+        byte = buf[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, pos
+    raise ValueError(f"a varint of more than {size} bytes")
+
+
+def to_zigzag(value: int) -> int:
+    """0, -1, 1, -2 ... to 0, 1, 2, 3 ..."""
+    return value << 1 if value >= 0 else (-value << 1) - 1
+
+
+def from_zigzag(value: int) -> int:
+    """0, 1, 2, 3 ... to 0, -1, 1, -2 ..."""
+    return value >> 1 ^ -(value & 1)

@@ -1,0 +1,128 @@
+"""Version ranges: the one value that specs, layouts and generated classes share.
+
+A range is two numbers and nothing else, so that `3` and `3-3` are the same
+value; the empty range is `NONE`. `N+` ends at 32767, the highest version that
+an int16 can name, as in Kafka's spec language.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tagwire.errors import VersionsError
+
+__all__ = ["HIGHEST", "NONE", "Versions"]
+
+HIGHEST: Final = 32767
+
+
+class Versions:
+    """A range of versions, both ends included; immutable and hashable.
+
+    `str()` gives the canonical text (`none`, `N`, `N+`, `N-M`), and
+    `Versions.parse` reads it back.
+    """
+
+    __slots__ = ("highest", "lowest")
+
+    lowest: int
+    """The lowest version; meaningless (0) in the empty range."""
+    highest: int
+    """The highest version; -1 in the empty range."""
+
+    def __init__(self, lowest: int, highest: int) -> None:
+        """The range `lowest` to `highest`; empty if `lowest > highest`.
+
+        Raises VersionsError if a bound is outside 0 to 32767.
+        """
+        if lowest > highest:
+            lowest, highest = 0, -1
+        elif lowest < 0 or highest > HIGHEST:
+            raise VersionsError(f"versions {lowest} to {highest} are outside 0 to {HIGHEST}")
+        object.__setattr__(self, "lowest", lowest)
+        object.__setattr__(self, "highest", highest)
+
+    @classmethod
+    def parse(cls, text: str) -> "Versions":
+        """Read `none`, `N`, `N+` or `N-M`, N and M in 0 to 32767; outer blanks are allowed.
+
+        Raises VersionsError for anything else. `3-1` is read as the empty range.
+        """
+        bare = text.strip()
+        if bare == "none":
+            return NONE
+        low, dash, high = bare.partition("-")
+        if not dash and low.endswith("+"):
+            low, high = low[:-1], str(HIGHEST)
+        elif not dash:
+            high = low
+        if not (_is_number(low) and _is_number(high)):
+            raise VersionsError(
+                f"{text!r} is no version range; write 'none', 'N', 'N+' or 'N-M' with N and M from 0 to {HIGHEST}"
+            )
+        return cls(int(low), int(high))
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lowest, self.highest + 1))
+
+    def __len__(self) -> int:
+        return self.highest - self.lowest + 1
+
+    def __bool__(self) -> bool:
+        return self.highest >= 0
+
+    def __and__(self, other: "Versions") -> "Versions":
+        return Versions(max(self.lowest, other.lowest), min(self.highest, other.highest))
+
+    def __sub__(self, other: "Versions") -> "Versions":
+        """The versions of this range that `other` lacks.
+
+        Raises VersionsError where the result would be two ranges.
+        """
+        common = self & other
+        if not common:
+            return self
+        if self.lowest < common.lowest and common.highest < self.highest:
+            raise VersionsError(f"{self} without {other} is two ranges")
+        if self.lowest < common.lowest:
+            return Versions(self.lowest, common.lowest - 1)
+        return Versions(common.highest + 1, self.highest)
+
+    def __le__(self, other: "Versions") -> bool:
+        """Whether `other` has all versions of this range."""
+        return not self or (other.lowest <= self.lowest and self.highest <= other.highest)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Versions):
+            return NotImplemented
+        return self.lowest == other.lowest and self.highest == other.highest
+
+    def __hash__(self) -> int:
+        return hash((self.lowest, self.highest))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Versions are immutable; {name} can't be set")
+
+    def __reduce__(self) -> tuple[type["Versions"], tuple[int, int]]:
+        return Versions, (self.lowest, self.highest)
+
+    def __str__(self) -> str:
+        if not self:
+            return "none"
+        if self.highest == HIGHEST:
+            return f"{self.lowest}+"
+        if self.lowest == self.highest:
+            return str(self.lowest)
+        return f"{self.lowest}-{self.highest}"
+
+    def __repr__(self) -> str:
+        return f"Versions.parse({str(self)!r})"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= HIGHEST
+
+
+NONE: Final = Versions(0, -1)

@@ -1,0 +1,232 @@
+"""A second encoder of the wire format, for tests only: a witness that shares nothing with the first.
+
+It is written straight from the rules (KIP-482 as released and its draft, and
+Kafka's protocol guide), works on specs as `json.load` gives them and on values
+in the lossless JSON form, and imports nothing of tagwire. It is slow, and it
+trusts its input: a canonical spec, and a value that fits it.
+
+Bytes: `encode(spec, version, value)`. Where the reference has no bytes for a
+version: `full_value(spec, version)`, a value in which every field is set.
+"""
+
+import base64
+import struct
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+__all__ = ["encode", "full_value"]
+
+Spec = dict[str, Any]
+Value = dict[str, Any]
+
+INTEGERS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q"}
+ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+class Context(NamedTuple):
+    """What holds for all structs of one encoding: the version, and what the message says of it."""
+
+    version: int
+    structs: dict[str, Spec]
+    """The common structs by name."""
+    compact: bool
+    """Whether strings, bytes and arrays have varint lengths."""
+    trailing: bool
+    """Whether each struct ends with a tagged section (released dialect)."""
+    leading: bool
+    """Whether each struct begins with an optional field buffer (draft dialect)."""
+    length: Callable[[int], bytes]
+    """How the draft's buffer writes the length of a value."""
+
+
+def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
+    """The bytes of a message. `length_varint` ("zigzag" or "unsigned") concerns the draft dialect only."""
+    context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
+    return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
+
+
+def context_of(spec: Spec, version: int, length: Callable[[int], bytes] = lambda size: b"") -> Context:
+    common = spec.get("commonStructs", [])
+    flexible = within(version, spec.get("flexibleVersions", "none"))
+    return Context(
+        version,
+        {entry["name"]: entry for entry in common},
+        compact=flexible,
+        trailing=flexible,
+        leading=within(version, spec.get("versionsWithOptional", "none")),
+        length=length,
+    )
+
+
+def within(version: int, versions: str) -> bool:
+    """Whether a version lies in `none`, `N`, `N+` or `N-M`."""
+    if versions == "none":
+        return False
+    low, _, high = versions.replace("+", "-32767").partition("-")
+    return int(low) <= version <= int(high or low)
+
+
+def zigzag(number: int) -> bytes:
+    return unsigned(number << 1 ^ number >> 31)
+
+
+def unsigned(number: int) -> bytes:
+    if number < 0x80:
+        return bytes([number])
+    return bytes([number & 0x7F | 0x80]) + unsigned(number >> 7)
+
+
+def json_key(field: Spec) -> str:
+    name: str = field["name"]
+    return name[0].lower() + name[1:]
+
+
+def struct_bytes(context: Context, optional: list[Spec], fields: list[Spec], value: Value) -> bytes:
+    plain = [field for field in fields if within(context.version, field["versions"]) and not tagged(context, field)]
+    known = [field for field in fields if tagged(context, field)] if context.trailing else optional
+    chosen = [field for field in known if is_set(context, field, value)]
+    tags = {int(str(field["tag"]), 0): tag_bytes(context, field, value) for field in chosen}
+    unknown = {int(tag): base64.b64decode(data) for tag, data in value.get("_unknownTags", {}).items()}
+    assert not tags.keys() & unknown.keys(), "a known tag is listed as unknown"
+    assert not (tags | unknown) or context.trailing or context.leading, f"version {context.version} has no tags"
+    surplus = value.keys() - {json_key(field) for field in plain + known} - {"_unknownTags"}
+    assert not surplus, f"version {context.version} has no {surplus}"
+
+    body = b"".join(field_bytes(context, field, field_value(field, value)) for field in plain)
+    section = sorted((tags | unknown).items())
+    if context.leading:
+        entries = (context.length(len(data)) + struct.pack(">H", tag) + data for tag, data in section)
+        return b"".join(entries) + b"\0" + body
+    if context.trailing:
+        entries = (unsigned(tag) + unsigned(len(data)) + data for tag, data in section)
+        return body + unsigned(len(section)) + b"".join(entries)
+    return body
+
+
+def tagged(context: Context, field: Spec) -> bool:
+    return within(context.version, field.get("taggedVersions", "none"))
+
+
+def field_bytes(context: Context, field: Spec, value: Any) -> bytes:
+    """A field in its place in the struct; only a struct that may be null has a marker before it."""
+    if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
+        return b"\xff" if value is None else b"\x01" + value_bytes(context, field, field["type"], value)
+    return value_bytes(context, field, field["type"], value)
+
+
+def tag_bytes(context: Context, field: Spec, value: Value) -> bytes:
+    """A field in a tagged section or an optional field buffer: the marker of a nullable struct is a varint."""
+    content = field_value(field, value)
+    if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
+        return b"\x00" if content is None else b"\x01" + value_bytes(context, field, field["type"], content)
+    return value_bytes(context, field, field["type"], content)
+
+
+def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
+    if value is None:
+        return sized(context, field, kind, -1, b"")
+    if kind == "bool":
+        return struct.pack(">?", value)
+    if kind in INTEGERS:
+        return struct.pack(INTEGERS[kind], value)
+    if kind == "float64":
+        return struct.pack(">d", float(value))
+    if kind == "uuid":
+        return base64.urlsafe_b64decode(value + "==")
+    if kind in ("string", "bytes", "records"):
+        data = value.encode() if kind == "string" else base64.b64decode(value)
+        return sized(context, field, kind, len(data), data)
+    if kind.startswith("[]"):
+        elements = (value_bytes(context, field, kind[2:], item) for item in value)
+        return sized(context, field, kind, len(value), b"".join(elements))
+    optional, fields = members(context, field)
+    return struct_bytes(context, optional, fields, value)
+
+
+def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
+    """A length or count (-1 is null) and what it counts. A string or bytes field may forbid the compact form."""
+    if context.compact and within(context.version, field.get("flexibleVersions", "0+")):
+        return unsigned(length + 1) + data
+    return struct.pack(">h" if kind == "string" else ">i", length) + data
+
+
+def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
+    """The optional and the other fields of a field's struct, which it declares itself or shares."""
+    declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
+    return declared.get("optionalFields", []), declared["fields"]
+
+
+def is_struct(field: Spec) -> bool:
+    return bool(field["type"][0].isupper())
+
+
+def field_value(field: Spec, value: Value) -> Any:
+    return value.get(json_key(field), default_of(field))
+
+
+def is_set(context: Context, field: Spec, value: Value) -> bool:
+    """Whether a field's value differs from its default; a struct's does if any member's does."""
+    content, default = field_value(field, value), default_of(field)
+    if content is None or default is None:
+        return bool(content is not default)
+    if field["type"] == "float64":
+        return float(content) != float(default)
+    if not is_struct(field):
+        return bool(content != default)
+    optional, fields = members(context, field)
+    return bool(content.get("_unknownTags")) or any(is_set(context, part, content) for part in optional + fields)
+
+
+def default_of(field: Spec) -> Any:
+    """The default in JSON form: the explicit one, else zero, empty, or a struct of its own defaults ({})."""
+    kind, text = field["type"], field.get("default")
+    if kind == "records" or text == "null":
+        return None
+    if kind == "bool":
+        return text == "true"
+    if kind in INTEGERS:
+        return int(text or "0", 0)
+    if kind == "float64":
+        return float(text or "0")
+    if kind == "uuid":
+        return text or ZERO_UUID
+    if kind.startswith("[]"):
+        return []
+    return (text or "") if kind in ("string", "bytes") else {}
+
+
+def full_value(spec: Spec, version: int) -> Value:
+    """A value of a version in which every field is set, none to its default, no two (but bools) alike.
+
+    Numbers count up from a pattern that shows their width, and arrays have two elements.
+    """
+    return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
+
+
+def full_struct(context: Context, optional: list[Spec], fields: list[Spec], numbers: Iterator[int]) -> Value:
+    present = [field for field in fields if within(context.version, field["versions"])]
+    chosen = (optional if context.leading else []) + present
+    return {json_key(field): full_field(context, field, field["type"], numbers) for field in chosen}
+
+
+def full_field(context: Context, field: Spec, kind: str, numbers: Iterator[int]) -> Any:
+    if kind.startswith("[]"):
+        return [full_field(context, field, kind[2:], numbers) for _ in range(2)]
+    if kind[0].isupper():
+        optional, fields = members(context, field)
+        return full_struct(context, optional, fields, numbers)
+    number = next(numbers)
+    if kind in INTEGERS:
+        width = struct.calcsize(INTEGERS[kind])
+        value: Any = number % 127 if width == 1 else (1 << 8 * width - 4) + number
+        return value if value != default_of({**field, "type": kind}) else 127
+    return {
+        "bool": default_of({**field, "type": kind}) is False,
+        "float64": number + 0.5,
+        "uuid": base64.urlsafe_b64encode(uuid.UUID(int=(1 << 124) + number).bytes).decode().rstrip("="),
+        "string": f"text {number}",
+        "bytes": base64.b64encode(f"bytes {number}".encode()).decode(),
+        "records": base64.b64encode(f"records {number}".encode()).decode(),
+    }[kind]
