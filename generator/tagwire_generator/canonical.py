@@ -99,13 +99,20 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in keys:
             raise SpecError(f"{scope.path or 'message'}: a {what} has no key {name!r}; it can't be written")
         key = keys[name]
-        result = key.form(value, scope)
+        result = None if value is None else key.form(value, scope)  # null is as good as no key
         if type(value) is not key.expected:
-            reading = "nothing" if result is None else _inline(result)
-            scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, read as {reading}")
+            scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
             form[name] = result
     return _in_order(form, keys)
+
+
+def _reading(result: Any) -> str:
+    if result is None:
+        return "which is as if it were not there"
+    # A list of objects is a block of the text; what it was made of stands in the note already.
+    is_block = isinstance(result, list) and any(isinstance(member, dict) for member in result)
+    return "read as a list of it" if is_block else f"read as {_inline(result)}"
 
 
 def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
@@ -152,14 +159,12 @@ def _some_versions(value: Any, scope: _Scope) -> str | None:
     return None if text == "none" else text
 
 
-def _list(value: Any, scope: _Scope) -> list[Any] | None:
-    if value is None:
-        return None
+def _list(value: Any, scope: _Scope) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
 def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
-    return [_tag(tag, scope) for tag in _list(value, scope) or ()] or None
+    return [_tag(tag, scope) for tag in _list(value, scope)] or None
 
 
 def _header_versions(value: Any, scope: _Scope) -> dict[str, str]:
@@ -173,9 +178,9 @@ def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
 
 def _default(value: Any, scope: _Scope) -> str | None:
     """The text of a default; hexadecimal becomes decimal, and empty text means that there is none."""
-    if value is None or value == "":
-        return None
     text = str(value)
+    if not text:
+        return None
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":
         return text
@@ -187,7 +192,7 @@ def _default(value: Any, scope: _Scope) -> str | None:
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope) for field in _list(value, scope) or ()]
+    return [_field(field, scope) for field in _list(value, scope)]
 
 
 def _field(field: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
@@ -200,7 +205,7 @@ def _field(field: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
 
 
 def _structs(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
-    return [_struct(struct, scope) for struct in _list(value, scope) or ()] or None
+    return [_struct(struct, scope) for struct in _list(value, scope)] or None
 
 
 def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import layout_of
-from tagwire.layout import StructLayout, Array, Nested
+from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.classes import field_row, optional_fields
 from tagwire_generator.imports import Imports
@@ -98,7 +98,7 @@ class _DataViews:
         return StructView(
             name=struct.name,
             base=base,
-            doc=_message_doc(self.spec) if root else f"A struct of {self.spec.name}, {_in_versions(struct.versions)}.",
+            doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             constants=tuple(self.constants()) if root else (),
         )
@@ -209,6 +209,17 @@ def _message_doc(spec: MessageSpec) -> str:
     return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
 
 
+def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
+    """Where a struct stands: its fields by path, or by struct where that struct stands in several places."""
+    places = []
+    for owner in (spec.root, *spec.structs):
+        prefix = "" if owner is spec.root else f"{owner.name}."
+        for field in owner.fields:
+            if field.struct == struct.name:
+                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' if field.type.is_array else ''}`")
+    return prose(f"{' and '.join(places) or 'Unused'} of {spec.name}, {_in_versions(struct.versions)}.")
+
+
 def _field_doc(field: FieldSpec) -> str:
     facts = [str(field.type), _in_versions(field.versions)]
     if field.nullable_versions:
@@ -235,16 +246,26 @@ def _history(spec: MessageSpec, cls: type[Message]) -> str:
     """What each version added and dropped, a line a version."""
     lines = [_message_doc(spec), ""]
     before: dict[str, str] = {}
+    form = ""
     for version in spec.valid_versions:
         layout = layout_of(cls, version)
         now = dict(_paths(layout.root, ""))
         added = [path for path in now if path not in before]
         dropped = [path for path in before if path not in now]
         changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
+        if _form(layout.root) != form:
+            form = _form(layout.root)
+            changed.insert(0, form)
         first = version == spec.valid_versions.lowest
         lines.append(_version_line(version, first, added, dropped, changed))
         before = now
     return "\n".join(line for line in lines)
+
+
+def _form(root: StructLayout) -> str:
+    if root.section is None:
+        return ""
+    return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"
 
 
 def _version_line(version: int, first: bool, added: list[str], dropped: list[str], changed: list[str]) -> str:

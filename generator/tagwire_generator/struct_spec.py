@@ -48,29 +48,34 @@ class StructSpec:
             other = first.setdefault(spec.name.lower(), spec)
             if other is spec:
                 continue
+            what = f"struct {quoted(self.name)} has a field {quoted(other.name)} in versions {other.versions} already"
             if other.name == spec.name:
-                message = f"{self.name} has a field {spec.name} already, in versions {other.versions}; rename one of them"
-                yield Violation("TW302", "name", message, field=position)
+                yield Violation("TW302", "name", f"{what}; rename one of them", field=position)
             else:
-                message = f"{self.name} has fields {other.name} and {spec.name}, which become one name in Python and in JSON; rename one of them"
+                message = f"{what}, and {quoted(spec.name)} becomes the same name in Python and JSON; rename one of them"
                 yield Violation("TW303", "name", message, field=position)
 
     def _reserved_violations(self) -> Iterator[Violation]:
-        for position, tag in enumerate(self.reserved_tags):
+        seen: set[int] = set()
+        for tag in self.reserved_tags:
+            where = f"struct {quoted(self.name)} reserves tag {tag}"
             if not 0 <= tag <= MAX_TAG:
-                yield Violation("TW601", "reservedTags", f"{self.name} reserves tag {tag}; tags are 0 to {MAX_TAG}")
-            if tag in self.reserved_tags[:position]:
-                yield Violation("TW613", "reservedTags", f"{self.name} reserves tag {tag} twice; name it once")
+                yield Violation("TW601", "reservedTags", f"{where}; tags are 0 to {MAX_TAG}")
+            elif tag in seen:
+                yield Violation("TW613", "reservedTags", f"{where} twice; name it once")
+            seen.add(tag)
 
     def _tag_violations(self) -> Iterator[Violation]:
+        reserved = set(self.reserved_tags)
         first: dict[int, FieldSpec] = {}
         for position, spec in enumerate(self.fields):
             if spec.tag is None:
                 continue
             other = first.setdefault(spec.tag, spec)
+            where = f"tag {spec.tag} of field {quoted(spec.name)}"
             if other is not spec:
-                message = f"tag {spec.tag} of field {spec.name} is that of field {other.name} already; take another one"
+                message = f"{where} is that of field {quoted(other.name)} already; take another one"
                 yield Violation("TW608", "tag", message, field=position)
-            if spec.tag in self.reserved_tags:
-                message = f"tag {spec.tag} of field {spec.name} is retired by reservedTags; take another one"
+            if spec.tag in reserved:
+                message = f"{where} is retired by reservedTags; take another one"
                 yield Violation("TW610", "tag", message, field=position)

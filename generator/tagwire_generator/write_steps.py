@@ -43,7 +43,7 @@ _NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"
 
 def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
     """The steps that write `m` to `out`, after refusing what this version can't carry."""
-    writer = _Steps(expressions, "out")
+    writer = _Steps(expressions, "out", struct)
     refusals = writer.refusals(struct)
     section = struct.section
     steps: list[WriteStep] = [*refusals]
@@ -58,9 +58,13 @@ def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteSt
 
 
 class _Steps:
-    def __init__(self, expressions: Expressions, out: str) -> None:
+    def __init__(self, expressions: Expressions, out: str, struct: StructLayout) -> None:
         self.expressions = expressions
         self.out = out
+        self.struct = struct
+        rows = getattr(struct.cls, "FIELDS", ())
+        self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
+        """Attributes that may be None in some version."""
 
     def refusals(self, struct: StructLayout) -> list[WriteStep]:
         conditions = [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
@@ -104,12 +108,19 @@ class _Steps:
             return WriteStep("nullable", target=value, null=f"{self.out} += {_NULLS[kind.length.name]}", body=body)
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
+    def present(self, value: str, *, nullable: bool) -> str:
+        """A value that is not None here, for type checkers and at run time."""
+        if nullable or value not in self.optional:
+            return value
+        return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
+
     def array(self, kind: Array, value: str) -> WriteStep:
         compact = kind.length == COMPACT
+        present = self.present(value, nullable=kind.nullable)
         count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         element = kind.element
         if isinstance(element, Nested):
-            put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {value})"
+            put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
         elif isinstance(element, Fixed) and element.wire.family in ("integer", "floating"):
             numbers = self.expressions.numbers(element.wire)
             if not compact:
@@ -119,11 +130,12 @@ class _Steps:
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
         else:
-            put = f"{self.expressions.put_elements(element)}({self.out}, {value})"
+            put = f"{self.expressions.put_elements(element)}({self.out}, {present})"
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nested(self, kind: Nested, value: str) -> WriteStep:
-        put = f"{self.expressions.struct_writer(kind.struct)}({self.out}, ({value},))"
+        present = self.present(value, nullable=kind.nullable)
+        put = f"{self.expressions.struct_writer(kind.struct)}({self.out}, ({present},))"
         if not kind.marker:
             return WriteStep("statements", lines=(put,))
         null = 'b"\\xff"' if kind.marker == "int8" else 'b"\\x00"'
@@ -137,7 +149,7 @@ class _Steps:
         return WriteStep("unknown_tags", call=put)
 
     def section(self, fields: tuple[Item, ...], put: str) -> WriteStep:
-        inner = _Steps(self.expressions, "data")
+        inner = _Steps(self.expressions, "data", self.struct)
         tags = tuple(
             WriteTag(field.tag or 0, self.expressions.differs(field), tuple(inner.items((field,)))) for field in fields
         )

@@ -103,34 +103,28 @@ def _line(cells: tuple[str, ...], hex_width: int, path_width: int, type_width: i
 
 def _rows(trace: Trace) -> Iterator[_Row]:
     """The lines of the table in the order of the bytes: each byte of the input is in one."""
+    for part in trace.parts:
+        if part is not trace.root:
+            yield _Row(-1, b"", part.type)
+        yield from _node_rows(part, trace.data)
     end = trace.root.end
-    yield from _node_rows(trace.root, trace.data, is_root=True)
     error = trace.error
     if error is not None:
-        end = min(max(end, error.offset), len(trace.data))
-        yield _Row(error.offset, b"", error.path, f"at byte {error.offset}: found {error.found}, expected {error.expected}")
+        end = error.offset
+        yield _Row(end, b"", error.path, "fault", f"at byte {end}: found {error.found}, expected {error.expected}")
     if end < len(trace.data):
         yield _Row(end, trace.data[end:], "", "not read")
 
 
-def _node_rows(node: Node, data: bytes, *, is_root: bool = False) -> Iterator[_Row]:
-    if not node.path and _is_message(node) and not is_root:
-        yield _Row(-1, b"", node.type)
+def _node_rows(node: Node, data: bytes) -> Iterator[_Row]:
     if node.header_length:
-        yield _Row(node.offset, data[node.offset : node.offset + node.header_length], *_words(node))
+        yield _Row(node.offset, data[node.offset : node.offset + node.header_length], node.path, node.type, _value(node))
     for child in node.children:
         yield from _node_rows(child, data)
     if node.trailer_length:
-        # Behind the last child: the byte that ends optional fields, or what a fault left half read.
-        yield _Row(node.end - node.trailer_length, data[node.end - node.trailer_length : node.end], node.path, node.type, "end")
-
-
-def _is_message(node: Node) -> bool:
-    return not node.type.endswith(" fields")
-
-
-def _words(node: Node) -> tuple[str, str, str]:
-    return node.path, node.type, _value(node)
+        # The byte that ends optional fields, or what was half read at a fault.
+        rest = data[node.end - node.trailer_length : node.end]
+        yield _Row(node.end - node.trailer_length, rest, node.path, node.type, "end" if node.complete else "")
 
 
 def _value(node: Node) -> str:
@@ -139,6 +133,6 @@ def _value(node: Node) -> str:
         return "null" if node.complete else ""
     if node.type.startswith("tag "):
         return f"{value} byte{'' if value == 1 else 's'}"
-    if value is True and node.children:
-        return "present"
+    if value is True and node.type != "bool":
+        return "present" if node.type.startswith("nullable ") else ""
     return shown(value)

@@ -49,6 +49,7 @@ class LayoutReader(LayoutCursor):
         if not 0 <= self.pos <= self.end:
             self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")
         self.bound("bytes", self.left)
+        self.note(True)
         value = self.struct(self.layout.root, ())
         self.close()
         if whole and self.left:

@@ -10,7 +10,7 @@ behind its last (the byte that ends an optional buffer), so that each byte of
 the input belongs to exactly one node.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
@@ -47,6 +47,7 @@ class Node:
 
     @property
     def end(self) -> int:
+        """The offset of the byte behind it."""
         return self.offset + self.length
 
     @property
@@ -121,13 +122,14 @@ class Recorder:
 class Trace:
     """A tree of what some bytes hold, up to the fault if there is one."""
 
-    __slots__ = ("canonical", "data", "error", "message_name", "root", "version")
+    __slots__ = ("canonical", "data", "error", "message_name", "parts", "root", "version")
 
     def __init__(
         self,
         message_name: str,
         version: int | None,
         root: Node,
+        parts: Sequence[Node],
         data: bytes,
         *,
         error: DecodeError | None,
@@ -136,6 +138,8 @@ class Trace:
         self.message_name = message_name
         self.version = version
         self.root = root
+        self.parts = tuple(parts)
+        """The message itself, or the header and the body of a frame."""
         self.data = data
         self.error = error
         """Why reading stopped, or None."""
@@ -190,8 +194,7 @@ def trace(
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
     """What a request frame (header and body, without its size) holds; else as `trace`."""
-    session = _Session(as_bytes(data), strict, limits)
-    session.recorder.open("", "request", 0)
+    session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
     except DecodeError as error:
@@ -225,8 +228,7 @@ def trace_response(
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     except DecodeError:
         pass  # the trace says where
-    session = _Session(buf, strict, limits)
-    session.recorder.open("", "response", 0)
+    session = _Session(buf, strict, limits, frame="response")
     session.read(layout_of(registry.response_header, body.header_version(version)), whole=False)
     session.read(layout_of(body, version), whole=True)
     return session.trace(body.NAME, version)
@@ -244,9 +246,9 @@ def _no_such_version(body: "type[Message]", version: int, offset: int) -> Decode
 
 
 class _Session:
-    """Some layouts read one behind the other, into one tree, until one fails."""
+    """A layout, or those of a frame one behind the other, read into one tree until one fails."""
 
-    def __init__(self, data: bytes, strict: bool, limits: Limits) -> None:
+    def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
         self.strict = strict
         self.limits = limits
@@ -254,6 +256,9 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.error: DecodeError | None = None
+        self.is_frame = bool(frame)
+        if frame:
+            self.recorder.open("", frame, 0)
 
     def read(self, layout: Layout, *, whole: bool) -> None:
         """Read one more, unless a fault has ended it all."""
@@ -277,6 +282,7 @@ class _Session:
     def trace(self, name: str, version: int | None) -> Trace:
         root = self.recorder.root
         assert root is not None
-        if not root.complete and self.error is None:
-            self.recorder.close(self.pos)  # the frame itself
-        return Trace(name, version, root, self.data, error=self.error, canonical=self.canonical)
+        if self.is_frame and self.error is None:
+            self.recorder.close(self.pos)
+        parts = root.children if self.is_frame else [root]
+        return Trace(name, version, root, parts, self.data, error=self.error, canonical=self.canonical)

@@ -54,6 +54,7 @@ __all__ = [
     "read_compact_strings",
     "read_strings",
     "read_uuids",
+    "required",
     "string_length",
     "uuid_of",
     "uvarint",
@@ -155,17 +156,17 @@ class FixedArray:
             return self.unpackers[count](buf, pos), end
         return Struct(f">{count}{self._code}").unpack_from(buf, pos), end
 
-    def put(self, out: bytearray, values: Sequence[Any]) -> None:
+    def put(self, out: bytearray, values: Sequence[Any] | None) -> None:
         """Append an int32 count and numbers."""
         put_count(out, values)
         out += self._packed(values)
 
-    def put_compact(self, out: bytearray, values: Sequence[Any]) -> None:
+    def put_compact(self, out: bytearray, values: Sequence[Any] | None) -> None:
         """Append a compact count and numbers."""
         put_compact_count(out, values)
         out += self._packed(values)
 
-    def _packed(self, values: Sequence[Any]) -> bytes:
+    def _packed(self, values: Any) -> bytes:
         return Struct(f">{len(values)}{self._code}").pack(*values)
 
 
@@ -233,14 +234,14 @@ _pack_int16 = _INT16.pack
 _pack_int32 = _INT32.pack
 
 
-def put_count(out: bytearray, values: Sequence[object]) -> None:
+def put_count(out: bytearray, values: Sequence[object] | None) -> None:
     """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters."""
     if not isinstance(values, tuple | list):
         raise Refused
     out += _pack_int32(len(values))
 
 
-def put_compact_count(out: bytearray, values: Sequence[object]) -> None:
+def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
     """Append the compact count of an array, tuple or list."""
     if not isinstance(values, tuple | list):
         raise Refused
@@ -254,11 +255,20 @@ def _put_compact_length(out: bytearray, size: int) -> None:
         out += uvarint_bytes(size + 1)
 
 
+def required(value: T | None) -> T:
+    """`value`, refused where it is None: in this version the field is not nullable."""
+    if value is None:
+        raise Refused
+    return value
+
+
 # ---------------------------------------------------------------- strings
 
 
-def put_string(out: bytearray, value: str) -> None:
+def put_string(out: bytearray, value: str | None) -> None:
     """Append an int16 length and UTF-8."""
+    if value is None:
+        raise Refused
     data = value.encode()
     out += _pack_int16(len(data))
     out += data
@@ -272,8 +282,10 @@ def put_nullable_string(out: bytearray, value: str | None) -> None:
         put_string(out, value)
 
 
-def put_compact_string(out: bytearray, value: str) -> None:
+def put_compact_string(out: bytearray, value: str | None) -> None:
     """Append a compact length and UTF-8."""
+    if value is None:
+        raise Refused
     data = value.encode()
     size = len(data) + 1
     if size < 0x80:
@@ -343,8 +355,10 @@ def binary(value: Binary) -> Binary:
     return value if type(value) is bytes else memoryview(value).cast("B")
 
 
-def put_binary(out: bytearray, value: Binary) -> None:
+def put_binary(out: bytearray, value: Binary | None) -> None:
     """Append an int32 length and bytes."""
+    if value is None:
+        raise Refused
     data = binary(value)
     out += _pack_int32(len(data))
     out += data
@@ -358,8 +372,10 @@ def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
         put_binary(out, value)
 
 
-def put_compact_binary(out: bytearray, value: Binary) -> None:
+def put_compact_binary(out: bytearray, value: Binary | None) -> None:
     """Append a compact length and bytes."""
+    if value is None:
+        raise Refused
     data = binary(value)
     _put_compact_length(out, len(data))
     out += data

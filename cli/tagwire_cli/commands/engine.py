@@ -1,0 +1,16 @@
+"""`tagwire engine`: which engine encodes and decodes."""
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("engine")
+def command() -> None:
+    """Print the engine in use: python, or native.
+
+    The environment variable TAGWIRE_ENGINE (native or python) forces one.
+    """
+    import tagwire
+
+    click.echo(tagwire.engine())

@@ -1,0 +1,108 @@
+"""`tagwire generate`: the modules of this project's spec sets, written, checked or shown as a diff."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.diagnostics import count, print_problems, summary
+from tagwire_cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tagwire_generator.output import Plan
+    from tagwire_generator.settings import SpecSet
+
+__all__ = ["command"]
+
+
+@click.command("generate")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+@click.option(
+    "--exit-non-zero-on-change", is_flag=True, help="Exit 1 if anything was written or deleted (for commit hooks)."
+)
+@click.option("--set", "packages", multiple=True, metavar="PACKAGE", help="Only this package's set; may be repeated.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; by default one a processor.")
+@click.option("--no-cache", is_flag=True, help="Render everything again. With CI set in the environment it always is.")
+def command(
+    check: bool, diff: bool, exit_non_zero_on_change: bool, packages: Sequence[str], jobs: int | None, no_cache: bool
+) -> None:
+    """Write the modules of this project's message specs.
+
+    Reads the spec sets in [tool.tagwire] of the nearest pyproject.toml. Files
+    are rewritten only where their text changes; generated files whose message
+    is gone are deleted; a file that tagwire did not write is never touched. If
+    any spec has an error, nothing is written at all.
+
+    \b
+    Settings, with paths relative to pyproject.toml:
+      [[tool.tagwire.sets]]
+      specs = "message_specs/inventory"   # a folder of *.json
+      package = "inventory_messages"      # the package to write
+      output = "src"                      # the folder that holds it
+
+    \b
+    Examples:
+      tagwire generate
+      tagwire generate --check --diff       what would change, and exit 1 if anything
+      tagwire generate --set my_messages    one set of several
+    """
+    sets = _chosen_sets(packages)
+    plans = _plans(sets, jobs=jobs, use_cache=not no_cache and not os.environ.get("CI"))
+    changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
+    if diff:
+        for spec_set, change in changes:
+            click.echo(change.diff(spec_set.source_name(change.path)), nl=False)
+    writes = not (check or diff)
+    if writes:
+        for _, plan in plans:
+            plan.apply()
+    _report(changes_of=plans, writes=writes)
+    if changes and (check or exit_non_zero_on_change):
+        raise click.exceptions.Exit(1)
+
+
+def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
+    from tagwire_generator.settings import find_root, load
+
+    settings = load(find_root(Path.cwd()))
+    known = {spec_set.package: spec_set for spec_set in settings.sets}
+    for package in packages:
+        if package not in known:
+            raise click.BadParameter(f"no set writes {package!r}; there are {', '.join(known)}", param_hint="--set")
+    return [spec_set for package, spec_set in known.items() if not packages or package in packages]
+
+
+def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> list[tuple["SpecSet", "Plan"]]:
+    """The plan of every set, before the first is applied; exits with 1 if a spec has an error."""
+    from tagwire_generator.output import plan
+    from tagwire_generator.pipeline import generate
+
+    made = []
+    for spec_set in sets:
+        with progress_bar(spec_set.package) as progress:
+            made.append((spec_set, generate(spec_set, jobs=jobs, use_cache=use_cache, progress=progress)))
+    # Two sets may read the same specs: what is wrong with one is said once.
+    problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
+    print_problems(problems, err=True)
+    if any(package.has_errors for _, package in made):
+        click.echo(f"\n{summary(problems)}; nothing was written", err=True)
+        raise click.exceptions.Exit(1)
+    return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
+
+
+def _report(changes_of: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
+    for spec_set, plan in changes_of:
+        for change in plan.changes:
+            done = {"new": "wrote", "changed": "wrote", "stale": "deleted"}[change.kind]
+            would = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}[change.kind]
+            click.echo(f"{done if writes else would} {spec_set.source_name(change.path)}", err=True)
+    number = sum(len(plan.changes) for _, plan in changes_of)
+    if not number:
+        click.echo(f"{count(len(changes_of), 'package')} up to date", err=True)
+    elif writes:
+        click.echo(f"{count(number, 'file')} changed", err=True)
+    else:
+        click.echo(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)

@@ -1,0 +1,35 @@
+"""`tagwire rule`: the rules of the spec language, in words."""
+
+import difflib
+import textwrap
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("rule")
+@click.argument("rule_id", metavar="[ID]", required=False)
+def command(rule_id: str | None) -> None:
+    """Explain the rule ID, or list all rules.
+
+    Errors stop generation; warnings never do.
+
+    \b
+    Examples:
+      tagwire rule TW608
+      tagwire rule | grep tag
+    """
+    from tagwire_generator.rules import RULES
+
+    if rule_id is None:
+        for rule in RULES.values():
+            click.echo(f"{rule.id}  {rule.severity:7}  {rule.title}")
+        return
+    rule = RULES.get(rule_id.upper())
+    if rule is None:
+        near = difflib.get_close_matches(rule_id.upper(), RULES, 1)
+        hint = f"did you mean {near[0]}?" if near else "`tagwire rule` lists them all."
+        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}", param_hint="ID")
+    click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")
+    click.echo(textwrap.fill(rule.explanation, 88))

@@ -1,0 +1,84 @@
+"""How problems and errors are shown: as text with place and caret, or as JSON.
+
+The text of a problem is made by the generator (`tagwire_generator.problems`);
+here it only gets its colours. rich decides whether there are any: not if the
+stream is no terminal, nor with NO_COLOR. It is imported for terminals only,
+because a hook that reads a pipe need not wait for it.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from tagwire.errors import SpecError, TagwireError
+
+if TYPE_CHECKING:
+    from tagwire_generator.problems import Problem
+
+__all__ = ["count", "is_coloured", "print_error", "print_json", "print_problems", "summary"]
+
+_COLOURS = {"error": "bold red", "warning": "bold yellow"}
+
+
+def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
+    """Each problem with its source line and caret, a blank line between them."""
+    from tagwire_generator.problems import render
+
+    stream = sys.stderr if err else sys.stdout
+    texts = [render(problem) for problem in problems]
+    if not is_coloured(stream):
+        click.echo("\n\n".join(texts), err=err, nl=bool(texts))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, soft_wrap=True, highlight=False)
+    for number, (problem, text) in enumerate(zip(problems, texts, strict=True)):
+        shown = Text(text)
+        colour = _COLOURS[problem.severity]
+        shown.stylize("bold", 0, len(problem.file))
+        shown.highlight_words([f"{problem.severity} {problem.rule}"], colour)
+        if text.endswith("^"):
+            shown.stylize(colour, len(text) - 1)
+        if number:
+            console.print()
+        console.print(shown)
+
+
+def print_json(problems: Sequence["Problem"]) -> None:
+    """A JSON list of {rule, severity, file, line, column, message} on standard output."""
+    click.echo(json.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
+
+
+def print_error(error: TagwireError) -> int:
+    """Say an error on standard error; gives the exit status that belongs to it."""
+    from tagwire_generator.problems import Problem
+    from tagwire_generator.settings import SettingsError
+
+    problems = [each for each in getattr(error, "problems", ()) if isinstance(each, Problem)]
+    if problems:
+        print_problems(problems, err=True)
+    else:
+        place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
+        click.echo(f"tagwire: {place}{error}", err=True)
+    return 2 if isinstance(error, SettingsError) else 1
+
+
+def count(number: int, noun: str) -> str:
+    """`1 spec`, `2 specs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def summary(problems: Sequence["Problem"]) -> str:
+    """`2 errors, 1 warning`, or `no problems`."""
+    found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
+    return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not set NO_COLOR."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

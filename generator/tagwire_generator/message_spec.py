@@ -1,0 +1,142 @@
+"""A message: its head, its fields and its structs; and the summary that a package index needs."""
+
+import graphlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator import head_rules, member_rules, struct_rules
+from tagwire_generator.field_spec import FieldSpec
+from tagwire_generator.head_rules import KINDS, Kind
+from tagwire_generator.invariants import Violation, enforce
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.struct_graph import StructGraph
+from tagwire_generator.struct_spec import StructSpec
+
+__all__ = ["KINDS", "Dialect", "Fallback", "Kind", "MessageSpec", "MessageSummary"]
+
+Dialect = Literal["released", "draft"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """How a peer answers a request of a version that it lacks: in `version`, with `error_code` in front."""
+
+    version: int
+    error_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSummary:
+    """What a directory's rules and a package's index need of a message, without its fields."""
+
+    name: str
+    kind: str
+    api_key: int | None
+    component: str
+    valid_versions: str
+    flexible_versions: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
+        """The summary that `as_dict` wrote."""
+        return cls(**summary)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSpec:
+    """One message of either dialect. Raises InvalidSpec if it contradicts itself.
+
+    A message whose `valid_versions` are none is gone; its key stays reserved
+    and nothing else of it counts, so it has no fields and structs.
+    """
+
+    name: str
+    kind: Kind
+    valid_versions: Versions
+    api_key: int | None = None
+    component: str = ""
+    """The subfolder of the spec set: API keys of records are unique within it."""
+    deprecated_versions: Versions = NONE
+    flexible_versions: Versions = NONE
+    dialect: Dialect = "released"
+    optional_versions: Versions = NONE
+    """The draft dialect's versionsWithOptional."""
+    fields: tuple[FieldSpec, ...] = ()
+    reserved_tags: tuple[int, ...] = ()
+    structs: tuple[StructSpec, ...] = ()
+    """Inline and common ones, each after those that it refers to."""
+    listeners: tuple[str, ...] = ()
+    latest_version_unstable: bool = False
+    header_versions: tuple[tuple[Versions, int], ...] = ()
+    """Ascending ranges with the header version that each uses; empty if the spec gives none."""
+    fallback: Fallback | None = None
+    options: SpecOptions = SpecOptions()
+    """Those of the spec set that it was read with."""
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+    root: StructSpec = field(init=False, compare=False, repr=False)
+    """The fields and retired tags of the message itself, as a struct of its name."""
+    warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        if not self.valid_versions:
+            for name in ("fields", "reserved_tags", "structs"):
+                object.__setattr__(self, name, ())
+        root = StructSpec(
+            name=self.name, versions=self.valid_versions, fields=self.fields, reserved_tags=self.reserved_tags
+        )
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "warnings", enforce(self._violations()))
+        object.__setattr__(self, "structs", _in_order(self.structs))
+
+    def _violations(self) -> list[Violation]:
+        found = [*head_rules.name_violations(self)]
+        if self.valid_versions:
+            found += head_rules.violations(self)
+            graph = StructGraph(self.root, self.structs)
+            found += struct_rules.violations(self, graph)
+            found += member_rules.violations(self, graph)
+        return found
+
+    @property
+    def latest_stable(self) -> int:
+        """The highest version that is not marked unstable; -1 if there is none."""
+        if not self.latest_version_unstable:
+            return self.valid_versions.highest
+        is_only_one = self.valid_versions.lowest == self.valid_versions.highest
+        return -1 if is_only_one or not self.valid_versions else self.valid_versions.highest - 1
+
+    def struct(self, name: str) -> StructSpec:
+        """The struct of that name. Raises KeyError if there is none."""
+        return {struct.name: struct for struct in self.structs}[name]
+
+    def summary(self) -> MessageSummary:
+        """What others need to know of this message without its fields."""
+        return MessageSummary(
+            name=self.name,
+            kind=self.kind,
+            api_key=self.api_key,
+            component=self.component,
+            valid_versions=str(self.valid_versions),
+            flexible_versions=str(self.flexible_versions),
+            file=self.file,
+            line=self.line,
+            column=self.column,
+        )
+
+
+def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
+    """The structs, each after those that it refers to; no struct may contain itself."""
+    by_name = {struct.name: struct for struct in structs}
+    references = {name: [spec.struct for spec in struct.fields if spec.struct] for name, struct in by_name.items()}
+    return tuple(by_name[name] for name in graphlib.TopologicalSorter(references).static_order())

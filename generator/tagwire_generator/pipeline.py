@@ -1,0 +1,190 @@
+"""From a folder of specs to the texts of a package: the whole way, in one call.
+
+Each spec is a task of its own (read, validate, render), so that it can come
+from the cache or go to another process; then come the rules about the folder
+and the modules of the package as a whole, which need only the summaries. What
+reads and renders is imported by a task, not here: a run that finds everything
+in the cache never pays for lark, jsonschema, jinja2 and black.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire_generator.cache import Cache, Entry, environment_key, key_of
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.problems import Problem
+from tagwire_generator.settings import SpecSet
+from tagwire_generator.spec_files import find_specs
+
+__all__ = ["GeneratedPackage", "Progress", "generate"]
+
+Progress = Callable[[int, int], None]
+"""Called with the number of specs done and the number of all."""
+
+_WORTH_PROCESSES: Final = 4
+"""With fewer specs than this, starting processes costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPackage:
+    """A package in memory: texts by path within its folder, and what was found on the way."""
+
+    files: dict[str, str]
+    """Empty if there are errors among the problems: half a package is never written."""
+    problems: tuple[Problem, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a problem stops generation."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One spec to be made into modules; crosses to other processes."""
+
+    key: str
+    data: bytes
+    path: Path
+    source: str
+    component: str
+    package: str
+    options: SpecOptions
+    templates: Path
+
+
+def generate(
+    spec_set: SpecSet, *, jobs: int | None = None, use_cache: bool = True, progress: Progress | None = None
+) -> GeneratedPackage:
+    """The package of a spec set; nothing is written but the cache.
+
+    `jobs` is the number of processes, by default one a processor. Raises
+    SpecError where the folder of specs, the templates, or the modules of two
+    messages contradict each other; what is wrong with a spec is in `problems`.
+    """
+    if not spec_set.templates.is_dir():
+        raise SpecError(f"{spec_set.templates}: there is no such folder of templates", file=str(spec_set.templates))
+    environment = environment_key(spec_set)
+    tasks = _tasks(spec_set, environment)
+    cache = Cache(spec_set.root, spec_set.package) if use_cache else None
+    entries = _entries(tasks, cache, jobs or _processors(), progress or _silent)
+
+    problems = [problem for entry in entries for problem in entry.problems]
+    summaries = [entry.summary for entry in entries if entry.summary]
+    if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
+        problems += _directory_problems(summaries, spec_set.options)
+    package = GeneratedPackage({}, tuple(problems))
+    if not package.has_errors:
+        whole = _package_entry(spec_set, environment, summaries, cache)
+        sources = [task.source for task in tasks]
+        package = GeneratedPackage(_merge([*zip(sources, entries, strict=True), ("", whole)]), tuple(problems))
+    if cache:
+        cache.prune()
+    return package
+
+
+def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
+    tasks = []
+    for spec in find_specs(spec_set.specs):
+        source = spec_set.source_name(spec.path)
+        try:
+            data = spec.path.read_bytes()
+        except OSError as error:
+            raise SpecError(f"{source}: can't be read: {error.strerror}", file=source) from error
+        key = key_of(environment, source, spec.component, data)
+        task = _Task(
+            key, data, spec.path, source, spec.component, spec_set.package, spec_set.options, spec_set.templates
+        )
+        tasks.append(task)
+    return tasks
+
+
+def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[Entry]:
+    """The entry of each task, in the order of the tasks."""
+    found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
+    misses = [task for task in tasks if task.key not in found]
+    progress(len(found), len(tasks))
+    for task, entry in zip(misses, _make_all(misses, jobs), strict=True):
+        found[task.key] = entry
+        progress(len(found), len(tasks))
+        if cache and entry.summary:
+            cache.put(task.key, entry)
+    return [found[task.key] for task in tasks]
+
+
+def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
+    if jobs == 1 or len(tasks) < _WORTH_PROCESSES:
+        yield from map(_make, tasks)
+        return
+    with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+        try:
+            yield from pool.map(_make, tasks, chunksize=4)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # the first failure is told at once, not after all the others
+            raise
+
+
+def _make(task: _Task) -> Entry:
+    """Read, validate and render one spec; without files and summary if it has errors."""
+    from tagwire_generator.reader import read_file, read_spec
+    from tagwire_generator.render import render_message
+
+    try:
+        text = task.data.decode("utf-8")
+    except UnicodeDecodeError:
+        result = read_file(task.path, file=task.source, component=task.component, options=task.options)
+    else:
+        result = read_spec(text, file=task.source, component=task.component, options=task.options)
+    if result.message is None or any(problem.severity == "error" for problem in result.problems):
+        return Entry({}, {}, result.problems)
+    files = render_message(result.message, task.package, task.options, task.templates, task.source)
+    return Entry(files, result.message.summary().as_dict(), result.problems)
+
+
+def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
+    from tagwire_generator.directory import check_set
+    from tagwire_generator.model import MessageSummary
+
+    return check_set([MessageSummary.from_dict(summary) for summary in summaries], options)
+
+
+def _package_entry(
+    spec_set: SpecSet, environment: str, summaries: Sequence[dict[str, Any]], cache: Cache | None
+) -> Entry:
+    key = key_of(environment, "package", json.dumps(summaries, sort_keys=True))
+    if cache and (entry := cache.get(key)):
+        return entry
+    from tagwire_generator.model import MessageSummary
+    from tagwire_generator.render import render_package
+
+    messages = [MessageSummary.from_dict(summary) for summary in summaries]
+    entry = Entry(render_package(messages, spec_set.package, spec_set.options, spec_set.templates), {})
+    if cache:
+        cache.put(key, entry)
+    return entry
+
+
+def _merge(made: Iterable[tuple[str, Entry]]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for source, entry in made:
+        for path, text in entry.files.items():
+            # Not only the same path: some file systems see no difference between upper and lower case.
+            if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
+                raise SpecError(f"{source or 'the package itself'} and {owner} both make {path}; rename one", file=owner)
+            files[path] = text
+    return files
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody watches."""

@@ -1,0 +1,52 @@
+"""Which files are the specs of a folder, and to which component each belongs.
+
+The rule is flat on purpose: `*.json` directly in the folder have no component,
+those in a subfolder have its name as theirs, and there is nothing deeper. A
+file below that would be a spec that nobody reads, so it is an error.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tagwire.errors import SpecError
+
+__all__ = ["SpecFile", "find_specs"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SpecFile:
+    """A spec on disk; sorts by component, then name."""
+
+    component: str
+    """The subfolder's name, "" for none."""
+    path: Path
+
+
+def find_specs(folder: Path) -> list[SpecFile]:
+    """The specs of a folder, sorted; names that begin with a dot are not looked at.
+
+    Raises SpecError if the folder can't be read, has no specs, or has some too deep.
+    """
+    if not folder.is_dir():
+        raise SpecError(f"{folder}: there is no such folder of specs", file=str(folder))
+    found = []
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        components = Path(place).relative_to(folder).parts
+        for name in names:
+            if name.endswith(".json") and not name.startswith("."):
+                if len(components) > 1:
+                    raise SpecError(
+                        f"{Path(place, name)}: a spec lies in the folder of specs or in one of its subfolders, "
+                        "which names its component; this one is deeper",
+                        file=str(Path(place, name)),
+                    )
+                found.append(SpecFile("".join(components), Path(place, name)))
+    if not found:
+        raise SpecError(f"{folder}: there is no spec, that is no *.json, in this folder", file=str(folder))
+    return sorted(found)
+
+
+def _refuse(error: OSError) -> None:
+    raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from error
