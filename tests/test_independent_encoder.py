@@ -30,7 +30,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 
 def draft(name: str) -> dict[str, Any]:
     lines = (MESSAGE_SPECS / "drafts" / "kip482" / f"{name}.json").read_text().splitlines()
-    spec: dict[str, Any] = json.loads("\n".join(line for line in lines if not line.startswith("//")))
+    spec: dict[str, Any] = json.loads("\n".join(line for line in lines if not line.lstrip().startswith("//")))
     return spec
 
 

@@ -36,9 +36,9 @@ WIDTH: Final = 120
 
 
 def plain_tree(node: Node) -> Any:
-    """A parsed spec as dicts, lists and scalars, without places."""
+    """A parsed spec that the reader accepts (so no key is repeated) as dicts, lists and scalars, without places."""
     if isinstance(node, Object):
-        return {key: plain_tree(member.value) for key, member in node.members.items()}
+        return {member.key: plain_tree(member.value) for member in node.all_members}
     if isinstance(node, Items):
         return [plain_tree(item) for item in node.items]
     assert isinstance(node, Scalar)
@@ -94,17 +94,20 @@ class _Key(NamedTuple):
 
 
 def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, what: str) -> dict[str, Any]:
-    form = {}
-    for name, value in spec.items():
+    for name in spec:
         if name not in keys:
             raise SpecError(f"{scope.path or 'message'}: a {what} has no key {name!r}; it can't be written")
-        key = keys[name]
+    form = {}
+    for name, key in keys.items():
+        if name not in spec:
+            continue
+        value = spec[name]
         result = None if value is None else key.form(value, scope)  # null is as good as no key
         if type(value) is not key.expected:
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
             form[name] = result
-    return _in_order(form, keys)
+    return form
 
 
 def _reading(result: Any) -> str:

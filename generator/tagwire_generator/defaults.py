@@ -11,12 +11,20 @@ import re
 from typing import Final, Union, cast
 from uuid import UUID
 
-from tagwire.wire_types import STRING_MAX, WireType
+from tagwire.wire_types import STRING_MAX
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.invariants import InvalidSpec, Violation
-from tagwire_generator.problems import quoted
+from tagwire_generator.problems import named, quoted
 
-__all__ = ["IMPLICIT", "STRUCT_DEFAULT", "Default", "StructDefault", "default_violation", "implicit_default", "parse_default"]
+__all__ = [
+    "IMPLICIT",
+    "STRUCT_DEFAULT",
+    "Default",
+    "StructDefault",
+    "default_violation",
+    "implicit_default",
+    "parse_default",
+]
 
 
 class StructDefault(enum.Enum):
@@ -27,6 +35,7 @@ class StructDefault(enum.Enum):
 
 class _Implicit(enum.Enum):
     IMPLICIT = "the default of the type"
+    UNREADABLE = "no value of the type"
 
 
 Default = Union[int, bool, float, str, UUID, bytes, tuple[()], StructDefault, None]
@@ -38,6 +47,7 @@ STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Given to `FieldSpec`, stands for the default of its type."""
 
+_UNREADABLE: Final = cast(Default, _Implicit.UNREADABLE)
 _IMPLICIT: Final[dict[str, Default]] = {
     "integer": 0,
     "boolean": False,
@@ -46,10 +56,9 @@ _IMPLICIT: Final[dict[str, Default]] = {
     "text": "",
     "binary": b"",
 }
-_INTEGER: Final = re.compile("[+-]?(0|[1-9][0-9]*)")
-_HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]+")
-_LONGEST_INTEGER: Final = 40
-"""Characters; longer ones are out of any range, and slow to convert."""
+# Bounded, since Python refuses to convert thousands of digits.
+_INTEGER: Final = re.compile("[+-]?(0|[1-9][0-9]{0,39})")
+_HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,40}")
 _FLOATING: Final = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|Infinity)")
 _UUID: Final = re.compile("[A-Za-z0-9_-]{22}(==)?")
 
@@ -63,8 +72,8 @@ def implicit_default(type: FieldType) -> Default:
     return None if type.name == "records" else _IMPLICIT[type.primitive.family]
 
 
-def parse_default(type: FieldType, text: str) -> Default:
-    """The value that a spec's text means for a type. The empty text means the implicit default.
+def parse_default(name: str, type: FieldType, text: str) -> Default:
+    """The value that a spec's text means as the default of a field. The empty text means the implicit one.
 
     Raises InvalidSpec if the text is no value of the type; whether the value
     is in range, and whether null is allowed, is the field's to check.
@@ -74,59 +83,53 @@ def parse_default(type: FieldType, text: str) -> Default:
     if text == "null":
         return None
     if type.scalar is None or type.scalar.family == "binary":
-        raise InvalidSpec([_no_content(type, text)])
-    return _PARSERS[type.scalar.family](type.scalar, text)
+        raise InvalidSpec([_content(name, type, text)])
+    rule, _, expected = _KINDS[type.scalar.family]
+    value = _PARSERS[type.scalar.family](text)
+    if value is _UNREADABLE:
+        raise InvalidSpec([_refused(rule, name, type, text, expected)])
+    return value
 
 
-def default_violation(type: FieldType, value: Default) -> Violation | None:
-    """The rule that a value breaks as a default of a type, if it breaks one."""
+def default_violation(name: str, type: FieldType, value: Default) -> Violation | None:
+    """The rule that a value breaks as the default of a field, if it breaks one."""
     if value is None:
-        return None if type.can_be_null else _violation("TW507", f"{type} has no null", "leave the default out or give a value")
+        expected = "a value, or left out"
+        return None if type.can_be_null else _refused("TW507", name, type, "null", expected)
     if type.scalar is None or type.scalar.family == "binary":
-        is_empty = value == implicit_default(type)
-        return None if is_empty else _no_content(type, value)
-    return _scalar_violation(type.scalar, value)
-
-
-def _scalar_violation(wire: WireType, value: Default) -> Violation | None:
-    rule, kind, what = _KINDS[wire.family]
+        return None if value == implicit_default(type) else _content(name, type, value)
+    wire = type.scalar
+    rule, kind, expected = _KINDS[wire.family]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        return _refused(rule, wire, value, what)
-    if wire.family == "integer" and not wire.low <= cast(int, value) <= wire.high:
-        return _refused("TW503", wire, value, f"a number from {wire.low} to {wire.high}")
-    if wire.family == "text" and len(cast(str, value).encode("utf-8", "surrogatepass")) > STRING_MAX:
-        return _refused("TW508", wire, value, f"a text of at most {STRING_MAX} bytes in UTF-8")
+        return _refused(rule, name, type, value, expected)
+    if isinstance(value, int) and kind is int and not wire.low <= value <= wire.high:
+        return _refused("TW503", name, type, value, f"a number from {wire.low} to {wire.high}")
+    if isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > STRING_MAX:
+        return _refused("TW508", name, type, value, f"a text of at most {STRING_MAX} bytes in UTF-8")
     return None
 
 
-def _parse_integer(wire: WireType, text: str) -> Default:
-    is_hexadecimal = _HEXADECIMAL.fullmatch(text)
-    if not is_hexadecimal and not _INTEGER.fullmatch(text):
-        raise InvalidSpec([_refused("TW502", wire, text, _KINDS["integer"][2])])
-    if len(text) > _LONGEST_INTEGER:
-        raise InvalidSpec([_refused("TW503", wire, text, f"a number from {wire.low} to {wire.high}")])
-    return int(text, 16 if is_hexadecimal else 10)
+def _parse_integer(text: str) -> Default:
+    if _HEXADECIMAL.fullmatch(text):
+        return int(text, 16)
+    return int(text) if _INTEGER.fullmatch(text) else _UNREADABLE
 
 
-def _parse_boolean(wire: WireType, text: str) -> Default:
-    if text.lower() not in ("true", "false"):
-        raise InvalidSpec([_refused("TW501", wire, text, _KINDS["boolean"][2])])
-    return text.lower() == "true"
+def _parse_boolean(text: str) -> Default:
+    return {"true": True, "false": False}.get(text.lower(), _UNREADABLE)
 
 
-def _parse_floating(wire: WireType, text: str) -> Default:
-    if not _FLOATING.fullmatch(text):
-        raise InvalidSpec([_refused("TW504", wire, text, _KINDS["floating"][2])])
-    return float(text)
+def _parse_floating(text: str) -> Default:
+    return float(text) if _FLOATING.fullmatch(text) else _UNREADABLE
 
 
-def _parse_uuid(wire: WireType, text: str) -> Default:
+def _parse_uuid(text: str) -> Default:
     if not _UUID.fullmatch(text):
-        raise InvalidSpec([_refused("TW505", wire, text, _KINDS["uuid"][2])])
+        return _UNREADABLE
     return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
 
 
-def _parse_text(wire: WireType, text: str) -> Default:
+def _parse_text(text: str) -> Default:
     return text
 
 
@@ -141,19 +144,16 @@ _KINDS: Final[dict[str, tuple[str, type, str]]] = {
     "integer": ("TW502", int, "a decimal number without leading zeros and blanks, or 0x with hexadecimal digits"),
     "boolean": ("TW501", bool, "true or false"),
     "floating": ("TW504", float, "a decimal number, NaN, Infinity or -Infinity"),
-    "uuid": ("TW505", UUID, "22 characters of URL-safe base64, without dashes between groups"),
+    "uuid": ("TW505", UUID, "22 characters of URL-safe base64"),
     "text": ("TW508", str, "a text"),
 }
 
 
-def _violation(rule: str, what: str, remedy: str) -> Violation:
-    return Violation(rule, "default", f"{what}; {remedy}", ("type",))
+def _refused(rule: str, name: str, type: FieldType, value: object, expected: str) -> Violation:
+    shown = quoted(value) if value != "null" else "null"
+    message = f"field {named(name)} is {type}, so {shown} can't be its default; it must be {expected}"
+    return Violation(rule, "default", message, ("type",))
 
 
-def _refused(rule: str, wire: WireType, value: object, expected: str) -> Violation:
-    return _violation(rule, f"{quoted(value)} can't be the default of {wire.name}", f"it must be {expected}")
-
-
-def _no_content(type: FieldType, value: object) -> Violation:
-    what = f"{quoted(value)} can't be the default of {type}"
-    return _violation("TW506", what, "leave it out for an empty one, or write null where null is allowed")
+def _content(name: str, type: FieldType, value: object) -> Violation:
+    return _refused("TW506", name, type, value, "left out for an empty one, or null where null is allowed")

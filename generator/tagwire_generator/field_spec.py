@@ -12,7 +12,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.invariants import Violation, enforce
-from tagwire_generator.problems import quoted
+from tagwire_generator.problems import named, quoted
 
 __all__ = ["ENTITY_TYPES", "MAX_TAG", "FieldSpec"]
 
@@ -76,7 +76,7 @@ class FieldSpec:
 
     def _type_violations(self) -> Iterator[Violation]:
         """What the type does not allow."""
-        where = f"field {quoted(self.name)} is {self.type}"
+        where = f"field {named(self.name)} is {self.type}"
         if self.nullable_versions and not self.type.can_be_null:
             message = f"{where}, which has no null, but has nullableVersions {self.nullable_versions}; remove them"
             yield Violation("TW406", "nullableVersions", message, ("type",))
@@ -92,14 +92,20 @@ class FieldSpec:
             message = f"{where}, but only bytes can be zeroCopy; remove the key"
             yield Violation("TW412", "zeroCopy", message, ("type",))
         if self.zero_copy and self.tag is not None:
-            yield Violation("TW423", "zeroCopy", f"field {quoted(self.name)} is tagged and zeroCopy, which Kafka's generator can't do")
+            yield Violation(
+                "TW423",
+                "zeroCopy",
+                f"field {named(self.name)} is tagged and zeroCopy, which Kafka's generator can't do",
+            )
         if self.nullable_versions and self.versions and not self.nullable_versions & self.versions:
-            message = f"field {quoted(self.name)} is nullable in {self.nullable_versions}, but exists in {self.versions} only"
+            message = (
+                f"field {named(self.name)} is nullable in {self.nullable_versions}, but exists in {self.versions} only"
+            )
             yield Violation("TW421", "nullableVersions", message, ("versions",))
 
     def _tag_violations(self) -> Iterator[Violation]:
         """How tag, taggedVersions, versions and nullableVersions go together."""
-        name, tag, tagged = quoted(self.name), self.tag, self.tagged_versions
+        name, tag, tagged = named(self.name), self.tag, self.tagged_versions
         if tag is not None and not 0 <= tag <= MAX_TAG:
             yield Violation("TW601", "tag", f"field {name} has tag {tag}; tags are 0 to {MAX_TAG}")
         if tag is not None and not tagged:
@@ -112,7 +118,9 @@ class FieldSpec:
             message = f"field {name} is tagged in {tagged} only; write {tagged.lowest}+"
             yield Violation("TW604", "taggedVersions", message)
         if not tagged <= self.versions:
-            message = f"field {name} is tagged in {tagged}, but exists in {self.versions}; widen versions to {tagged.lowest}+"
+            message = (
+                f"field {name} is tagged in {tagged}, but exists in {self.versions}; widen versions to {tagged.lowest}+"
+            )
             yield Violation("TW605", "taggedVersions", message, ("versions",))
         if tagged & self.nullable_versions not in (NONE, tagged):
             message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; it must be nullable in all of them or none"
@@ -122,18 +130,18 @@ class FieldSpec:
             yield Violation("TW607", "mapKey", message, ("tag",))
 
     def _default_violations(self) -> Iterator[Violation]:
-        violation = default_violation(self.type, self.default)
+        violation = default_violation(self.name, self.type, self.default)
         if violation is not None:
             yield violation
         elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
             message = (
-                f"field {quoted(self.name)} is null by default, but exists in {self.versions} and is nullable in "
+                f"field {named(self.name)} is null by default, but exists in {self.versions} and is nullable in "
                 f"{self.nullable_versions}; widen nullableVersions to {self.versions}"
             )
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.default == implicit_default(self.type):
-            message = f'field {quoted(self.name)} may be null, but is {_shown(self.default)} when absent; write "default": "null" if absent means null'
+            message = f'field {named(self.name)} may be null, but is {_shown(self.default)} when absent; write "default": "null" if absent means null'
             yield Violation("TW521", "nullableVersions", message, ("default", "type"))
 
 

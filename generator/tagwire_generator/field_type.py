@@ -29,12 +29,22 @@ class FieldType:
 
     def _violations(self) -> list[Violation]:
         if self.name == "records" and self.is_array:
-            return [Violation("TW404", "type", "there is no array of records; use records alone, which holds any number of batches")]
+            return [
+                Violation(
+                    "TW404",
+                    "type",
+                    "there is no array of records; use records alone, which holds any number of batches",
+                )
+            ]
         if self.name in WIRE_TYPES or _STRUCT_NAME.fullmatch(self.name):
             return []
         if not self.name[:1].isupper():
             near = difflib.get_close_matches(self.name.lower(), WIRE_TYPES, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+            )
             return [Violation("TW402", "type", f"there is no type {quoted(self.name)}; {hint}")]
         hint = "a struct's name is an upper-case ASCII letter, then ASCII letters and digits"
         return [Violation("TW301", "type", f"{quoted(self.name)} can't be the name of a struct; {hint}")]

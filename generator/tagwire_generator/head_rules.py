@@ -11,7 +11,7 @@ from tagwire_generator.problems import quoted
 if TYPE_CHECKING:
     from tagwire_generator.message_spec import MessageSpec
 
-__all__ = ["KINDS", "RESERVED_NAMES", "Kind", "name_violations", "violations"]
+__all__ = ["KINDS", "RESERVED_NAMES", "Kind", "identity_violations", "name_violation", "violations"]
 
 Kind = Literal["request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value"]
 
@@ -26,14 +26,19 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 """Kafka's own negotiation: its readers know it by name (KIP-511)."""
 
 
-def name_violations(message: "MessageSpec") -> Iterator[Violation]:
+def name_violation(name: str) -> Violation | None:
+    """The rule that a message's name breaks, if it breaks one."""
+    if not _NAME.fullmatch(name):
+        text = f"{quoted(name)} can't be a message's name; use an ASCII letter, then ASCII letters and digits"
+        return Violation("TW206", "name", text)
+    if name.lower() in RESERVED_NAMES:
+        text = f"{name} is taken: the generated package has that name in it already; rename the message"
+        return Violation("TW207", "name", text)
+    return None
+
+
+def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
     """The rules that hold even for a message without valid versions."""
-    if not _NAME.fullmatch(message.name):
-        text = f"{quoted(message.name)} can't be a message's name; use an ASCII letter, then ASCII letters and digits"
-        yield Violation("TW206", "name", text)
-    elif message.name.lower() in RESERVED_NAMES:
-        text = f"the generated package has its own {message.name.lower()}; rename the message"
-        yield Violation("TW207", "name", text)
     if message.kind not in KINDS:
         yield Violation("TW112", "type", f"there is no message type {quoted(message.kind)}")
     key = message.api_key

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.reader import read_spec
-
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.kafka_protocol import with_protocol_rules
 from tagwire_generator.parse import parse
 from tagwire_generator.problems import Problem, render
+from tagwire_generator.reader import read_spec
 from tagwire_generator.release_source import SpecText, spec_texts
 
 __all__ = ["ImportNote", "ImportReport", "ImportedSpec", "Release", "import_release", "read_release"]

@@ -34,12 +34,14 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """An object of the model that breaks rules; `violations` holds all of them, warnings too."""
+    """An object of the model that breaks rules; `violations` holds all of them, `errors` those that are no warnings."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
-        errors = [v for v in self.violations if RULES[v.rule].severity == "error"]
-        super().__init__("; ".join(v.message for v in errors), rule=errors[0].rule, problems=self.violations)
+        self.errors = tuple(each for each in self.violations if RULES[each.rule].severity == "error")
+        super().__init__(
+            "; ".join(each.message for each in self.errors), rule=self.errors[0].rule, problems=self.violations
+        )
 
 
 def enforce(violations: Iterable[Violation]) -> tuple[Violation, ...]:

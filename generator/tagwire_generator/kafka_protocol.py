@@ -14,9 +14,12 @@ from tagwire.versions import HIGHEST, NONE, Versions
 
 __all__ = ["with_protocol_rules"]
 
-CONTROLLED_SHUTDOWN: Final = 7
-API_VERSIONS: Final = 18
+CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
+"""Its version 0 is older than client ids, and has a header of its own."""
+NEGOTIATION: Final = "ApiVersionsResponse"
+"""Its reader does not know yet what the broker speaks, so that it must be readable without knowing."""
 UNSUPPORTED_VERSION: Final = 35
+"""The error code of a broker that lacks the version that it was asked for."""
 
 # The header of a version that is not flexible, and of one that is.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
@@ -27,7 +30,7 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
     added: dict[str, Any] = {}
     if spec["type"] in _HEADERS and spec["validVersions"] != "none":
         added["headerVersions"] = _header_versions(spec)
-        if spec["type"] == "response" and spec.get("apiKey") == API_VERSIONS and _can_fall_back(spec):
+        if _negotiates(spec) and _can_fall_back(spec):
             added["fallback"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
     return {**added, **spec}
 
@@ -37,10 +40,10 @@ def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))
-    if spec["type"] == "response" and spec.get("apiKey") == API_VERSIONS:
-        flexible_versions = NONE  # a client that asks for the versions does not know yet what the broker speaks
+    if _negotiates(spec):
+        flexible_versions = NONE
     starts = {0: plain}
-    if spec["type"] == "request" and spec.get("apiKey") == CONTROLLED_SHUTDOWN:
+    if spec["name"] == CONTROLLED_SHUTDOWN:
         starts = {0: 0, 1: plain}
     if flexible_versions:
         starts[flexible_versions.lowest] = flexible
@@ -49,10 +52,12 @@ def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     return {str(Versions(start, end)): str(header) for (start, header), end in zip(starts.items(), ends, strict=True)}
 
 
+def _negotiates(spec: Mapping[str, Any]) -> bool:
+    return (spec["type"], spec["name"]) == ("response", NEGOTIATION)
+
+
 def _can_fall_back(spec: Mapping[str, Any]) -> bool:
     """Whether version 0 can be told by its error code, as KIP-511 needs it."""
     first = spec["fields"][0] if spec["fields"] else {}
-    return 0 in Versions.parse(spec["validVersions"]) and (first.get("name"), first.get("type")) == (
-        "ErrorCode",
-        "int16",
-    )
+    has_error_code = (first.get("name"), first.get("type")) == ("ErrorCode", "int16")
+    return has_error_code and 0 in Versions.parse(spec["validVersions"])

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from tagwire.versions import NONE, Versions
 from tagwire_generator import head_rules, member_rules, struct_rules
 from tagwire_generator.field_spec import FieldSpec
-from tagwire_generator.head_rules import KINDS, Kind
-from tagwire_generator.invariants import Violation, enforce
+from tagwire_generator.head_rules import Kind
+from tagwire_generator.invariants import InvalidSpec, Violation, enforce
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.struct_graph import StructGraph
 from tagwire_generator.struct_spec import StructSpec
 
-__all__ = ["KINDS", "Dialect", "Fallback", "Kind", "MessageSpec", "MessageSummary"]
+__all__ = ["Dialect", "Fallback", "MessageSpec", "MessageSummary"]
 
 Dialect = Literal["released", "draft"]
 
@@ -92,6 +92,9 @@ class MessageSpec:
         if not self.valid_versions:
             for name in ("fields", "reserved_tags", "structs"):
                 object.__setattr__(self, name, ())
+        bad_name = head_rules.name_violation(self.name)
+        if bad_name is not None:
+            raise InvalidSpec([bad_name])
         root = StructSpec(
             name=self.name, versions=self.valid_versions, fields=self.fields, reserved_tags=self.reserved_tags
         )
@@ -100,7 +103,7 @@ class MessageSpec:
         object.__setattr__(self, "structs", _in_order(self.structs))
 
     def _violations(self) -> list[Violation]:
-        found = [*head_rules.name_violations(self)]
+        found = [*head_rules.identity_violations(self)]
         if self.valid_versions:
             found += head_rules.violations(self)
             graph = StructGraph(self.root, self.structs)

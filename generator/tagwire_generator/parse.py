@@ -17,7 +17,7 @@ import lark
 
 from tagwire_generator.problems import Problem, Source, quoted
 
-__all__ = ["DRAFT_KEYS", "MAX_DEPTH", "Document", "Items", "Member", "Node", "Object", "Scalar", "parse"]
+__all__ = ["DRAFT_KEYS", "MAX_DEPTH", "Document", "Items", "Member", "Node", "Object", "Scalar", "parse", "walk"]
 
 MAX_DEPTH: Final = 40
 """The deepest nesting of objects and lists in a spec: eighteen inline structs in each other."""
@@ -206,7 +206,7 @@ def parse(text: str, *, file: str) -> Document:
     if not isinstance(root, Object):
         message = "a spec is one JSON object, { ... }; this is another kind of value"
         return Document(source, None, False, (source.problem("TW109", root.line, root.column, message),))
-    is_draft = any(key in node.members for node in _walk(root) if isinstance(node, Object) for key in DRAFT_KEYS)
+    is_draft = any(key in node.members for node in walk(root) if isinstance(node, Object) for key in DRAFT_KEYS)
     return Document(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
 
 
@@ -222,7 +222,7 @@ def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
             return source.problem("TW103", line, column, "the file is empty; a spec is one JSON object, { ... }")
         message = f"the file ends here, but {_expected(error)} must follow"
         return source.problem("TW103", line, column, message)
-    if set(error.expected) == {"$END"}:
+    if set(error.accepts) == {"$END"}:
         message = f"{_shown(error.token)} stands behind the end of the spec; a file holds one JSON object and no more"
         return source.problem("TW104", error.line, error.column, message)
     message = f"{_shown(error.token)} can't stand here; {_expected(error)} is expected"
@@ -234,7 +234,7 @@ def _shown(token: lark.Token) -> str:
 
 
 def _expected(error: lark.UnexpectedToken) -> str:
-    names = [shown for terminal, shown in _TERMINALS.items() if terminal in error.expected]
+    names = [shown for terminal, shown in _TERMINALS.items() if terminal in error.accepts]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -252,15 +252,16 @@ def _too_deep(root: Node) -> Node | None:
     return level[0] if level else None
 
 
-def _walk(root: Node) -> Iterator[Node]:
+def walk(root: Node) -> Iterator[Node]:
+    """The node and all values in it, also those of repeated keys."""
     yield root
     for child in _children(root):
-        yield from _walk(child)
+        yield from walk(child)
 
 
 def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Problem]:
     """Repeated keys, trailing commas, half characters."""
-    for node in _walk(root):
+    for node in walk(root):
         if isinstance(node, Scalar) and isinstance(node.value, str):
             yield from _half_characters(source, node, node.value)
         elif isinstance(node, Object):
@@ -272,7 +273,9 @@ def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Pro
                 yield from _half_characters(source, member, member.key)
         if isinstance(node, Object | Items) and node.trailing_comma is not None and not is_draft:
             comma = node.trailing_comma
-            message = "a comma must be followed by another item; only specs of the draft dialect may leave one at the end"
+            message = (
+                "a comma must be followed by another item; only specs of the draft dialect may leave one at the end"
+            )
             yield source.problem("TW105", comma.line, comma.column, message)
 
 

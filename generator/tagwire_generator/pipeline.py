@@ -141,7 +141,7 @@ def _make(task: _Task) -> Entry:
         result = read_file(task.path, file=task.source, component=task.component, options=task.options)
     else:
         result = read_spec(text, file=task.source, component=task.component, options=task.options)
-    if result.message is None or any(problem.severity == "error" for problem in result.problems):
+    if result.message is None:
         return Entry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)
     return Entry(files, result.message.summary().as_dict(), result.problems)

@@ -11,9 +11,9 @@ from typing import Final
 
 from tagwire_generator.rules import RULES, Severity
 
-__all__ = ["Problem", "Source", "quoted", "render"]
+__all__ = ["Problem", "Source", "named", "quoted", "render"]
 
-_SHOWN: Final = 100
+_SHOWN: Final = 160
 """How much of a source line is shown: enough to see the place in a file without line breaks."""
 _QUOTED: Final = 60
 
@@ -74,18 +74,18 @@ class Source:
 
 def quoted(value: object) -> str:
     """A value of a spec as it stands in a message: escaped, on one line, not long."""
-    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[0] if text[0] in QUOTES else ''}"
+    text = repr(value)
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
 
 
-QUOTES: Final = "'\""
+def named(name: str) -> str:
+    """A name as it stands in a message: as it is, unless it is hostile."""
+    return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
 
 
 def render(problem: Problem) -> str:
     """`file:line:column: severity rule: message`, the source line, a caret under the column."""
-    head = (
-        f"{problem.file}:{problem.line}:{problem.column}: {problem.severity} {problem.rule}: {problem.message}"
-    )
+    head = f"{problem.file}:{problem.line}:{problem.column}: {problem.severity} {problem.rule}: {problem.message}"
     if not problem.source_line.strip():
         return head
     start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0

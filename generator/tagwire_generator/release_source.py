@@ -42,8 +42,8 @@ _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.jso
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?)-\d[\w.-]*")
 
-# What zipfile raises for an archive that is damaged, encrypted, or packed in a way that it does not know.
-_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+# What zipfile raises for an archive that is damaged or encrypted.
+_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
             for entry in sorted(archive.infolist(), key=lambda info: info.filename):
                 _refuse_hostile(jar, entry.orig_filename)
                 if _IN_JAR.fullmatch(entry.filename):
+                    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                        raise zipfile.BadZipFile(f"{entry.filename} is packed by a method that no jar uses")
                     with archive.open(entry) as file:
                         data = file.read(SPEC_BYTES + 1)
                     origin = f"{jar}!{entry.filename}"

@@ -37,7 +37,11 @@ _ERRORS: Final = (
         "the text is not JSON",
         "A spec is JSON; // and /* */ comments are the one addition. Nothing can be checked until it can be read.",
     ),
-    ("TW104", "something follows the spec", "A file holds one JSON object. A second one would be ignored by many readers."),
+    (
+        "TW104",
+        "something follows the spec",
+        "A file holds one JSON object. A second one would be ignored by many readers.",
+    ),
     (
         "TW105",
         "a comma is followed by nothing",
@@ -64,7 +68,7 @@ _ERRORS: Final = (
         "TW111",
         "a value of the wrong kind",
         "A text, number, boolean, list or object stands where another kind must. Numbers for texts, decimal texts for "
-        "numbers, \"true\" and \"false\", and a single item for a list are accepted, since real specs have them.",
+        'numbers, "true" and "false", and a single item for a list are accepted, since real specs have them.',
     ),
     ("TW112", "an unknown word", "The key takes one of a few words, spelled exactly so."),
     ("TW113", "a required key is missing", "The object means nothing without it. A null counts as missing."),
@@ -109,7 +113,11 @@ _ERRORS: Final = (
         "the message's name is taken by the package",
         "The generated package has an attribute or a module of that name itself.",
     ),
-    ("TW208", "listeners on something other than a request", "Listeners say who accepts a request. Nothing else is accepted by anyone."),
+    (
+        "TW208",
+        "listeners on something other than a request",
+        "Listeners say who accepts a request. Nothing else is accepted by anyone.",
+    ),
     (
         "TW209",
         "latestVersionUnstable on something other than a request",
@@ -167,7 +175,11 @@ _ERRORS: Final = (
         "a struct's name is no plain identifier",
         "It becomes a class: an upper-case ASCII letter, then ASCII letters and digits.",
     ),
-    ("TW302", "two fields of a struct have one name", "Even in different versions they would be one attribute of one class."),
+    (
+        "TW302",
+        "two fields of a struct have one name",
+        "Even in different versions they would be one attribute of one class.",
+    ),
     (
         "TW303",
         "two fields of a struct differ only in case",
@@ -213,7 +225,11 @@ _ERRORS: Final = (
         "The serializer of version 2 of Foo is FooV2; a struct can't have that name.",
     ),
     # fields
-    ("TW401", "a field's name is no plain identifier", "It becomes an attribute: an ASCII letter, then ASCII letters and digits."),
+    (
+        "TW401",
+        "a field's name is no plain identifier",
+        "It becomes an attribute: an ASCII letter, then ASCII letters and digits.",
+    ),
     (
         "TW402",
         "an unknown type",
@@ -221,15 +237,43 @@ _ERRORS: Final = (
     ),
     ("TW403", "an array of nothing, or of arrays", "An array is [] and one element type, which is no array itself."),
     ("TW404", "an array of records", "Records are one run of bytes to the end of a batch; there is no array of them."),
-    ("TW405", "a field without versions", "Say in which versions the field exists; taggedVersions is enough for a tagged field."),
-    ("TW406", "nullable, but of a type without null", "Strings, bytes, records, arrays and structs have a null on the wire, numbers and uuids have none."),
-    ("TW407", "entityType does not fit the type", "An entity has one wire type: names are strings, producer ids int64, broker ids int32."),
-    ("TW408", "members on a field that is no struct", "fields, optionalFields and reservedTags describe a struct. A primitive would ignore them."),
-    ("TW409", "a field's flexibleVersions on a type other than string or bytes", "It changes how the length is written, which only these two support."),
+    (
+        "TW405",
+        "a field without versions",
+        "Say in which versions the field exists; taggedVersions is enough for a tagged field.",
+    ),
+    (
+        "TW406",
+        "nullable, but of a type without null",
+        "Strings, bytes, records, arrays and structs have a null on the wire, numbers and uuids have none.",
+    ),
+    (
+        "TW407",
+        "entityType does not fit the type",
+        "An entity has one wire type: names are strings, producer ids int64, broker ids int32.",
+    ),
+    (
+        "TW408",
+        "members on a field that is no struct",
+        "fields, optionalFields and reservedTags describe a struct. A primitive would ignore them.",
+    ),
+    (
+        "TW409",
+        "a field's flexibleVersions on a type other than string or bytes",
+        "It changes how the length is written, which only these two support.",
+    ),
     ("TW410", "a field's flexibleVersions is blank", "Leave the key out, or write none."),
-    ("TW411", "a field's flexibleVersions exceeds the message's", "A field can stay behind its message, not run ahead of it."),
+    (
+        "TW411",
+        "a field's flexibleVersions exceeds the message's",
+        "A field can stay behind its message, not run ahead of it.",
+    ),
     ("TW412", "zeroCopy on a type other than bytes", "Only plain bytes can be given as a view of the input."),
-    ("TW413", "mapKey outside a struct", "A map key tells the elements of a struct array apart. The message itself is no element."),
+    (
+        "TW413",
+        "mapKey outside a struct",
+        "A map key tells the elements of a struct array apart. The message itself is no element.",
+    ),
     # defaults
     ("TW501", "the default is no boolean", "Write true or false."),
     (
@@ -237,10 +281,18 @@ _ERRORS: Final = (
         "the default is no whole number",
         "Write a decimal number without leading zeros (some readers take them for octal) or 0x with hexadecimal digits.",
     ),
-    ("TW503", "the default is out of the type's range", "The wire type can't hold it. Hexadecimal is a value, not a bit pattern."),
+    (
+        "TW503",
+        "the default is out of the type's range",
+        "The wire type can't hold it. Hexadecimal is a value, not a bit pattern.",
+    ),
     ("TW504", "the default is no floating-point number", "Write a decimal number, NaN, Infinity or -Infinity."),
     ("TW505", "the default is no uuid", "A uuid is written as 22 characters of URL-safe base64."),
-    ("TW506", "the default of bytes, an array or a struct has content", "They are empty by default, or null where that is allowed."),
+    (
+        "TW506",
+        "the default of bytes, an array or a struct has content",
+        "They are empty by default, or null where that is allowed.",
+    ),
     (
         "TW507",
         "the default is null where null is not allowed",
@@ -250,11 +302,27 @@ _ERRORS: Final = (
     # tags
     ("TW601", "a tag is out of range", "Tags are unsigned varints on the wire, 0 to 2147483647."),
     ("TW602", "a tag without taggedVersions", "Say in which versions the field is tagged, or leave the tag out."),
-    ("TW603", "taggedVersions without a tag", "The tag is what stands on the wire; readers know the field by it alone."),
-    ("TW604", "taggedVersions has an upper bound", "Once tagged, a field stays so. Retire its tag with reservedTags when it goes."),
+    (
+        "TW603",
+        "taggedVersions without a tag",
+        "The tag is what stands on the wire; readers know the field by it alone.",
+    ),
+    (
+        "TW604",
+        "taggedVersions has an upper bound",
+        "Once tagged, a field stays so. Retire its tag with reservedTags when it goes.",
+    ),
     ("TW605", "taggedVersions exceeds versions", "A field can't be tagged in a version that lacks it."),
-    ("TW606", "nullable in some tagged versions only", "A reader knows the field by its tag, whatever the version; so null is allowed in all or none."),
-    ("TW607", "a tagged map key", "A key must stand in every element; a tagged field is left out when it has its default."),
+    (
+        "TW606",
+        "nullable in some tagged versions only",
+        "A reader knows the field by its tag, whatever the version; so null is allowed in all or none.",
+    ),
+    (
+        "TW607",
+        "a tagged map key",
+        "A key must stand in every element; a tagged field is left out when it has its default.",
+    ),
     ("TW608", "a tag is used twice", "A tag means one field of its struct, in all versions together."),
     (
         "TW609",
@@ -265,7 +333,11 @@ _ERRORS: Final = (
     ("TW611", "taggedVersions exceeds the flexible versions", "Only flexible versions have a place for tagged fields."),
     ("TW612", "tagged records", "Records have no compact form that a tagged field could hold."),
     ("TW613", "reservedTags names a tag twice", "A list of retired tags names each once."),
-    ("TW614", "reservedTags on a field that only refers to a struct", "Retired tags belong to the struct's declaration in commonStructs."),
+    (
+        "TW614",
+        "reservedTags on a field that only refers to a struct",
+        "Retired tags belong to the struct's declaration in commonStructs.",
+    ),
     # the draft dialect
     (
         "TW701",
@@ -273,8 +345,16 @@ _ERRORS: Final = (
         "versionsWithOptional and optionalFields belong to the first draft of KIP-482, flexibleVersions and tagged fields to the released form.",
     ),
     ("TW702", "optional fields in no version", "optionalFields need versionsWithOptional, which says where they are."),
-    ("TW703", "versionsWithOptional has an upper bound", "All later versions have optional fields too: the range is none or N+."),
-    ("TW704", "a key that optional fields do not have", "Their versions are those of versionsWithOptional; nullable is true or false for all of them."),
+    (
+        "TW703",
+        "versionsWithOptional has an upper bound",
+        "All later versions have optional fields too: the range is none or N+.",
+    ),
+    (
+        "TW704",
+        "a key that optional fields do not have",
+        "Their versions are those of versionsWithOptional; nullable is true or false for all of them.",
+    ),
     (
         "TW705",
         "an optional array of structs",
@@ -282,14 +362,26 @@ _ERRORS: Final = (
     ),
     ("TW706", "an optional struct that is nullable", "Structs had no null when the draft was written."),
     ("TW707", "a tag of more than 16 bits", "The draft's tags take two bytes, 0 to 65535."),
-    ("TW708", "a hexadecimal tag in the released dialect", "Only the draft writes tags so. Kafka's generator wants decimal ones."),
+    (
+        "TW708",
+        "a hexadecimal tag in the released dialect",
+        "Only the draft writes tags so. Kafka's generator wants decimal ones.",
+    ),
     # a directory
-    ("TW801", "two messages of one name", "They would be one class and one module; names that differ only in case become one module too."),
+    (
+        "TW801",
+        "two messages of one name",
+        "They would be one class and one module; names that differ only in case become one module too.",
+    ),
     ("TW802", "no apiKey", "Requests, responses and metadata records are found by their apiKey."),
     ("TW803", "two messages of one kind with one apiKey", "A reader could not tell which one it has."),
     ("TW804", "a request without response", "Give the API its response, with the same apiKey."),
     ("TW805", "a response without request", "Give the API its request, with the same apiKey."),
-    ("TW806", "a request whose name does not end in Request", "The API is named after its request, without that ending."),
+    (
+        "TW806",
+        "a request whose name does not end in Request",
+        "The API is named after its request, without that ending.",
+    ),
 )
 
 _WARNINGS: Final = (
@@ -298,9 +390,17 @@ _WARNINGS: Final = (
     ("TW222", "a negative apiKey", "API keys count from 0; -1 often means that there is none."),
     ("TW223", "an apiKey on a header or data message", "Nothing looks these up by key."),
     ("TW320", "a common struct that nothing uses", "It is generated all the same. Remove it if it is a leftover."),
-    ("TW420", "a field that is in no valid version", "It is not on the wire in any version that its message and parents have."),
+    (
+        "TW420",
+        "a field that is in no valid version",
+        "It is not on the wire in any version that its message and parents have.",
+    ),
     ("TW421", "nullableVersions outside versions", "The field is never null in a version that has it."),
-    ("TW422", "ignorable, but in every version", "ignorable says what happens in a version that lacks the field; every version has it."),
+    (
+        "TW422",
+        "ignorable, but in every version",
+        "ignorable says what happens in a version that lacks the field; every version has it.",
+    ),
     ("TW423", "zeroCopy on a tagged field", "Kafka's generator writes code for this that does not compile."),
     ("TW520", "the default of records is not used", "Records are null by default, whatever the spec says."),
     (
@@ -309,9 +409,17 @@ _WARNINGS: Final = (
         'Absent means the default, here an empty value. Write "default": "null" if absent shall mean null.',
     ),
     ("TW820", "request and response differ in versions", "A request's version is its response's version."),
-    ("TW821", "request and response differ in flexible versions", "All of Kafka's agree; peers choose both headers by the request."),
+    (
+        "TW821",
+        "request and response differ in flexible versions",
+        "All of Kafka's agree; peers choose both headers by the request.",
+    ),
     ("TW822", "a response that is not named after its request", "The response of FooRequest is FooResponse."),
-    ("TW823", "a coordinator key without value, or a value without key", "The two halves of a record share their apiKey."),
+    (
+        "TW823",
+        "a coordinator key without value, or a value without key",
+        "The two halves of a record share their apiKey.",
+    ),
     ("TW824", "a file that is not named after its message", "People look for Foo in Foo.json."),
 )
 

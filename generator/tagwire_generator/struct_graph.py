@@ -48,7 +48,9 @@ class StructGraph:
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:
-        names = {position: [self.target(spec) for spec in struct.fields] for position, struct in enumerate(self._structs)}
+        names = {
+            position: [self.target(spec) for spec in struct.fields] for position, struct in enumerate(self._structs)
+        }
         sorter = graphlib.TopologicalSorter(
             {position: [target for target in targets if target is not None] for position, targets in names.items()}
         )
@@ -71,7 +73,9 @@ class StructGraph:
             for spec in struct.fields:
                 target = self.target(spec)
                 if target is not None:
-                    uses.setdefault(target, []).append(spec.versions & (valid if position is None else present[position]))
+                    uses.setdefault(target, []).append(
+                        spec.versions & (valid if position is None else present[position])
+                    )
         return {None: valid, **present}
 
 

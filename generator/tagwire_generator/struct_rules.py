@@ -1,12 +1,13 @@
 """The rules about a message's structs: names, declarations, cycles, sizes."""
 
+import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tagwire.versions import Versions
 from tagwire_generator.defaults import STRUCT_DEFAULT
 from tagwire_generator.invariants import Violation
-from tagwire_generator.problems import quoted
+from tagwire_generator.problems import named
 from tagwire_generator.struct_graph import StructGraph
 from tagwire_generator.struct_spec import StructSpec
 
@@ -37,14 +38,16 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
     for position, struct in enumerate(message.structs):
         name = struct.name
         if not name[0].isupper():
-            text = f"struct {quoted(name)} begins in lower case, so no field could refer to it; write {name[0].upper()}{name[1:]}"
+            text = f"struct {named(name)} begins in lower case, so no field could refer to it; write {name[0].upper()}{name[1:]}"
             yield Violation("TW301", "name", text, struct=position)
         other = first.setdefault(name.lower(), struct)
         if other is not struct:
-            text = f"struct {name} is declared already{_as(other, name)}; declare it once, in commonStructs, or rename one"
+            text = (
+                f"struct {name} is declared already{_as(other, name)}; declare it once, in commonStructs, or rename one"
+            )
             yield Violation("TW304", "name", text, struct=position)
         if name.lower() == message.name.lower():
-            text = f"struct {name} would be the same class as the message {quoted(message.name)}; rename it"
+            text = f"struct {name} would be the same class as the message {named(message.name)}; rename it"
             yield Violation("TW305", "name", text, ("message:name",), struct=position)
         prefix, _, version = name.rpartition("V")
         if prefix == message.name and version.isdigit():
@@ -64,7 +67,13 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
             continue
         target = graph.target(spec)
         if target is None:
-            text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; give the field its fields ([] for none)"
+            near = difflib.get_close_matches(spec.struct, graph.positions, 1)
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else "give the field its fields ([] for none), or declare it in commonStructs"
+            )
+            text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
             continue
         used.add(target)
@@ -77,7 +86,8 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
             text = f"field {spec.name} uses {struct.name} in versions {where}, but the struct exists in {struct.versions}; widen that"
             yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
     for position, struct in enumerate(message.structs):
-        if position not in used:
+        is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
+        if is_counted and position not in used:
             text = f"no field uses the struct {struct.name}; remove it if it is a leftover"
             yield Violation("TW320", "name", text, ("message:structs",), struct=position)
 
@@ -155,8 +165,10 @@ def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> 
 def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
     """The array fields of empty structs that a version really has."""
     structs = dict(graph.owners())
-    reached: list[int | None] = [None]
-    for position in reached:
+    reached: set[int | None] = {None}
+    waiting: list[int | None] = [None]
+    while waiting:
+        position = waiting.pop()
         for index, spec in enumerate(structs[position].fields):
             target = graph.target(spec)
             if target is None or version not in spec.versions:
@@ -164,4 +176,5 @@ def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator
             if spec.type.is_array and target in empty:
                 yield position, index
             if target not in reached:
-                reached.append(target)
+                reached.add(target)
+                waiting.append(target)

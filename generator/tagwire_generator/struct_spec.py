@@ -8,7 +8,7 @@ from typing import Final
 from tagwire.versions import Versions
 from tagwire_generator.field_spec import MAX_TAG, FieldSpec
 from tagwire_generator.invariants import Violation, enforce
-from tagwire_generator.problems import quoted
+from tagwire_generator.problems import named, quoted
 
 __all__ = ["StructSpec"]
 
@@ -48,17 +48,17 @@ class StructSpec:
             other = first.setdefault(spec.name.lower(), spec)
             if other is spec:
                 continue
-            what = f"struct {quoted(self.name)} has a field {quoted(other.name)} in versions {other.versions} already"
+            what = f"struct {named(self.name)} has a field {named(other.name)} in versions {other.versions} already"
             if other.name == spec.name:
                 yield Violation("TW302", "name", f"{what}; rename one of them", field=position)
             else:
-                message = f"{what}, and {quoted(spec.name)} becomes the same name in Python and JSON; rename one of them"
+                message = f"{what}, and {named(spec.name)} becomes the same name in Python and JSON; rename one of them"
                 yield Violation("TW303", "name", message, field=position)
 
     def _reserved_violations(self) -> Iterator[Violation]:
         seen: set[int] = set()
         for tag in self.reserved_tags:
-            where = f"struct {quoted(self.name)} reserves tag {tag}"
+            where = f"struct {named(self.name)} reserves tag {tag}"
             if not 0 <= tag <= MAX_TAG:
                 yield Violation("TW601", "reservedTags", f"{where}; tags are 0 to {MAX_TAG}")
             elif tag in seen:
@@ -72,9 +72,9 @@ class StructSpec:
             if spec.tag is None:
                 continue
             other = first.setdefault(spec.tag, spec)
-            where = f"tag {spec.tag} of field {quoted(spec.name)}"
+            where = f"tag {spec.tag} of field {named(spec.name)}"
             if other is not spec:
-                message = f"{where} is that of field {quoted(other.name)} already; take another one"
+                message = f"{where} is that of field {named(other.name)} already; take another one"
                 yield Violation("TW608", "tag", message, field=position)
             if spec.tag in reserved:
                 message = f"{where} is retired by reservedTags; take another one"

@@ -16,12 +16,13 @@ written is asked when it is written.
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
+from contextlib import suppress
 from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
-from tagwire.layout import Array, Item, Nested, StructLayout, Type
+from tagwire.layout import Array, Item, Nested, StructLayout, Type, Varint
 from tagwire.layout_cursor import dotted
 from tagwire.layout_writer import differs, encoded_size
 from tagwire.rows import FieldRow, layout_of
@@ -88,11 +89,16 @@ class _Writer:
             return self.struct(type.struct, value)
         if isinstance(type, Array):
             return [self.value(type.element, element) for element in value]
-        if str(type).endswith("records") and not self.is_lossless:
+        if isinstance(type, Varint):
+            return int(value)
+        return self.primitive(type.wire, value)
+
+    def primitive(self, wire: WireType, value: Any) -> Any:
+        if wire.name == "records" and not self.is_lossless:
             return ""
-        if str(type) == "bool":
+        if wire.family == "boolean":
             return bool(value)
-        return json_value(float(value) if str(type) == "float64" else value, is_lossless=self.is_lossless)
+        return json_value(float(value) if wire.family == "floating" else value, is_lossless=self.is_lossless)
 
 
 def _in_spec_order(struct: StructLayout) -> list[Item]:
@@ -155,7 +161,7 @@ class _Reader:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
     def struct(self, cls: "type[Struct]", obj: Any, *, is_of_version: bool) -> Any:
-        """A struct; `is_of_version` is False inside a field that only other versions have: nothing is required there."""
+        """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
         if not isinstance(obj, Mapping):
             self.fail(f"{shown(obj)} is no JSON object")
         keys = {row.json_name: row for row in cls.FIELDS}
@@ -181,7 +187,9 @@ class _Reader:
             self.fail(f"{shown(obj)} is no JSON object of tags to base64")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
-            if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 and int(key) <= UVARINT_MAX):
+            if not (
+                isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 and int(key) <= UVARINT_MAX
+            ):
                 self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
             tags[int(key)] = self.base64(text)
         self.path.pop()
@@ -243,10 +251,8 @@ class _Reader:
     def uuid(self, value: Any) -> UUID:
         raw = b""
         if isinstance(value, str) and len(value.rstrip("=")) == 22 and len(value) in (22, 24) and value.isascii():
-            try:
+            with suppress(Base64Error):
                 raw = a2b_base64(value.rstrip("=").translate(_FROM_URL) + "==", strict_mode=True)
-            except Base64Error:
-                pass
         if len(raw) != 16:
             self.fail(f"{shown(value)} is no uuid: 22 characters of URL-safe base64 were expected")
         return uuid_of(raw)

@@ -11,7 +11,7 @@ too, and need no second machine. Layouts can be written by hand; generated
 classes make theirs from their versioned field tables (`tagwire.rows`).
 """
 
-from typing import Any, ClassVar, Final, Union
+from typing import Any, ClassVar, Final
 
 from tagwire.errors import SchemaError
 from tagwire.varint import UVARINT_MAX
@@ -44,13 +44,13 @@ __all__ = [
 class _Plain:
     """Data that is its slots: compared by them, shown by them, never changed."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._values() == other._values())  # type: ignore[attr-defined]
+        return self is other or (type(self) is type(other) and self._values() == other._values())
 
     def __hash__(self) -> int:
         return hash((type(self), *map(repr, self._values())))
@@ -218,7 +218,7 @@ class Nested(_Plain):
         return f"nullable {self.struct.name}" if self.marker else self.struct.name
 
 
-Type = Union[Fixed, Varint, Sized, Array, Nested]
+Type = Fixed | Varint | Sized | Array | Nested
 
 
 def _text(sized: Sized | Array, name: str) -> str:
@@ -328,7 +328,9 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
         if field.tag is None or not 0 <= field.tag <= highest:
             raise SchemaError(f"{field.name} has tag {field.tag}; a tag from 0 to {highest} was expected")
         if field.tag in tags:
-            raise SchemaError(f"{tags[field.tag]} and {field.name} both have tag {field.tag}; tags are unique in a struct")
+            raise SchemaError(
+                f"{tags[field.tag]} and {field.name} both have tag {field.tag}; tags are unique in a struct"
+            )
         tags[field.tag] = field.name
     return tuple(sorted(fields, key=lambda field: field.tag or 0))
 

@@ -17,8 +17,21 @@ from struct import unpack_from
 from typing import Any
 
 from tagwire.java_text import decode_as_java
-from tagwire.layout import Array, Condition, Fixed, Item, Layout, LengthCode, Nested, OptionalBuffer, Sized
-from tagwire.layout import StructLayout, TaggedSection, Type, Varint
+from tagwire.layout import (
+    Array,
+    Condition,
+    Fixed,
+    Item,
+    Layout,
+    LengthCode,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+    Varint,
+)
 from tagwire.layout_cursor import LayoutCursor, byte_count
 from tagwire.limits import Limits
 from tagwire.tagged_section import NO_TAGS
@@ -224,6 +237,7 @@ class LayoutReader(LayoutCursor):
         start = self.pos
         self.open("optional fields", start)
         fields = _Fields(section.fields)
+        count = 0
         last = -1
         while size := self.optional_length(section):
             (tag,) = unpack_from(">H", self.buf, self.take(2))
@@ -233,6 +247,8 @@ class LayoutReader(LayoutCursor):
                 self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
             self.tagged_field(fields, tag, size, start, scopes)
             start = self.pos
+            count += 1
+        self.note(count)
         self.finish_section(fields, scopes[-1])
         self.close()
 
@@ -257,7 +273,7 @@ class LayoutReader(LayoutCursor):
         if not 0 <= size <= self.left:
             self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
         field = fields.known.get(tag)
-        step = ["unknown_tags", tag] if field is None else [field.name]
+        step: list[str | int] = ["unknown_tags", tag] if field is None else [field.name]
         self.path += step
         self.open(f"tag {tag}", start)
         self.note(size)

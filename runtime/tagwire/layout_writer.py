@@ -10,12 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from struct import error as struct_error
 from struct import pack
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 from uuid import UUID
 
 from tagwire.errors import EncodeError
-from tagwire.layout import Array, Fixed, Item, Layout, LengthCode, Nested, OptionalBuffer, Sized, StructLayout
-from tagwire.layout import TaggedSection, Type, Varint
+from tagwire.layout import (
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    LengthCode,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+    Varint,
+)
 from tagwire.layout_cursor import dotted
 from tagwire.layout_reader import holds
 from tagwire.optional_buffer import TAG_MAX
@@ -43,7 +55,7 @@ class ByteCount:
         return self.size
 
 
-Sink = Union[bytearray, ByteCount]
+Sink = bytearray | ByteCount
 
 
 def encode(layout: Layout, value: Any) -> bytes:
@@ -74,9 +86,7 @@ class LayoutWriter:
 
     def fail(self, reason: str) -> NoReturn:
         """Raise the error for this field."""
-        raise EncodeError(
-            reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path)
-        )
+        raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     @contextmanager
     def at(self, step: str | int) -> Iterator[None]:
@@ -206,7 +216,9 @@ class LayoutWriter:
         try:
             data = value.encode()
         except UnicodeEncodeError as fault:
-            self.fail(f"character {fault.start} is the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for")
+            self.fail(
+                f"character {fault.start} is the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for"
+            )
         return data
 
     def bytes(self, value: Any) -> "bytes | bytearray | memoryview":
@@ -261,13 +273,12 @@ class LayoutWriter:
             out += data
         out += b"\x00"
 
-    def tagged_fields(
-        self, fields: Iterable[Item], get: Callable[[str], Any], highest: int
-    ) -> list[tuple[int, Any]]:
+    def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
         """Tag and data of what is to be written, in tag order."""
-        found = []
-        names = {}
+        found: list[tuple[int, Any]] = []
+        names: dict[int, str] = {}
         for field in fields:
+            assert field.tag is not None  # sections check it
             names[field.tag] = field.name
             value = self.scopes[-1][field.name] = get(field.name)
             if differs(value, field.default_value()):
@@ -279,7 +290,7 @@ class LayoutWriter:
             found += self.unknown_tags(get("unknown_tags"), names, highest)
         return sorted(found, key=lambda field: field[0])
 
-    def unknown_tags(self, unknown: Any, names: Mapping[Any, str], highest: int) -> list[tuple[int, Any]]:
+    def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
         if unknown is None:
             return []
         if not isinstance(unknown, Mapping):

@@ -66,7 +66,7 @@ def supported_versions(message: "Message") -> Versions:
     not, then absent again); there the highest range counts.
     """
     lowest = highest = -1
-    for version in reversed(message.VERSIONS):
+    for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
             lowest, highest = version, max(highest, version)
         elif highest >= 0:

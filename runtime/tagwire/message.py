@@ -32,7 +32,7 @@ class Struct:
     bits, so that a NaN equals itself.
     """
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     FIELDS: ClassVar[tuple[FieldRow, ...]] = ()
     """The versioned field table: a row for each field, in spec order."""

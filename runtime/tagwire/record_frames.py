@@ -85,7 +85,7 @@ def decode_record(
         return _Record(registry, data, log, strict, views, limits).key()
     if isinstance(key, bytes | bytearray | memoryview):
         key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits).message
-    if getattr(key, "KIND", "") != "coordinator-key" or key.COMPONENT != log:
+    if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.shown import shown
 
         raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
@@ -141,9 +141,7 @@ class _Record:
     def body(self, cls: "type[Message]", version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
-        message = read_rest(
-            cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits
-        )
+        message = read_rest(cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits)
         return Frame(None, message, version)
 
     def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:

@@ -287,7 +287,7 @@ class Registry:
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Frame:
-        """A record of a log ("group", "transaction", "share", "cluster" or "remote-log"): see `tagwire.record_frames`."""
+        """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
         from tagwire.record_frames import decode_record
 
         return decode_record(self, data, log, key, strict=strict, views=views, limits=limits)
@@ -332,9 +332,7 @@ def _refusal(message: "Message", version: int, reason: str) -> EncodeError:
 
 
 def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    return DecodeError(
-        message_name=name, version=version, path=path, offset=offset, found=found, expected=expected
-    )
+    return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)
 
 
 def _ranges(keys: list[int]) -> str:

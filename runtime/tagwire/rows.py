@@ -6,7 +6,7 @@ version; the native engine, tracer, JSON and Arrow all start from there, and so
 do the generator's own views: the version arithmetic stands here alone.
 """
 
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
@@ -171,7 +171,7 @@ class _Expansion:
                 tag=row.tag if is_tagged else None,
             )
             (tagged if is_tagged else items).append(item)
-        section: Union[TaggedSection, OptionalBuffer, None] = None
+        section: TaggedSection | OptionalBuffer | None = None
         if self.flexible:
             section = TaggedSection(tuple(tagged))
         elif self.optional:

@@ -87,7 +87,8 @@ class Serializer(Generic[M]):
                     return message  # type: ignore[no-any-return]
             except READ_FAULTS:
                 pass
-        return cls._by_layout(buf, raw, 0, True, strict, limits)[0]
+        message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
+        return message  # type: ignore[no-any-return]
 
     @classmethod
     def decode_from(

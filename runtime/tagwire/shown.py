@@ -19,7 +19,11 @@ def shown(value: object) -> str:
         # Not repr: Python refuses to print an int of more than 4300 digits.
         return int.__repr__(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
     if isinstance(value, str):
-        return str.__repr__(value) if len(value) <= _LONGEST else f"{str.__repr__(value[:_LONGEST])}... ({len(value)} characters)"
+        return (
+            str.__repr__(value)
+            if len(value) <= _LONGEST
+            else f"{str.__repr__(value[:_LONGEST])}... ({len(value)} characters)"
+        )
     if isinstance(value, bytes | bytearray | memoryview):
         return _shown_bytes(memoryview(value))
     if isinstance(value, tuple | list):

@@ -11,6 +11,7 @@ the input belongs to exactly one node.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
@@ -40,7 +41,7 @@ class Node:
         self.offset = offset
         self.length = 0
         self.value: Any = None
-        """A field's value, an array's count, a tagged field's size, True for a struct that is present; None for null."""
+        """A field's value, an array's count, a tagged field's size, True for a struct; None for null."""
         self.children: list[Node] = []
         self.complete = False
         """False where the fault was inside; then `length` ends at the fault."""
@@ -224,10 +225,8 @@ def trace_response(
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    try:
+    with suppress(DecodeError):  # the trace says where
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
-    except DecodeError:
-        pass  # the trace says where
     session = _Session(buf, strict, limits, frame="response")
     session.read(layout_of(registry.response_header, body.header_version(version)), whole=False)
     session.read(layout_of(body, version), whole=True)

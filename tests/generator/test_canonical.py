@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tagwire_generator.reader import read_spec
 
 from tagwire.errors import SpecError
 from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.parse import parse
+from tagwire_generator.reader import read_spec
 
 TESTS = Path(__file__).parents[1]
 MESSAGE_SPECS = TESTS.parent / "message_specs"
@@ -54,7 +54,7 @@ LENIENT = """
     { "name": "Data", "type": "bytes", "versions": "0+", "default": "", "zeroCopy": true, "nullableVersions": "none" },
     { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null }
   ],
-  "commonStructs": { "versions": "0+", "name": "Common" },
+  "commonStructs": { "name": "Common", "versions": "0+" },
   "listeners": "broker", "validVersions": "0-3", "name": "FooRequest", "type": "request", "apiKey": "7",
   "flexibleVersions": "1+", "deprecatedVersions": "0", "latestVersionUnstable": false,
   "headerVersions": { "1+": 2, "0": "1" }
@@ -133,16 +133,16 @@ def test_each_lenient_form_is_noted() -> None:
     assert root is not None
     normal_form(plain_tree(root), notes.append)
     assert notes == [
+        'message: apiKey given as "7", read as 7',
+        'message: listeners given as "broker", read as ["broker"]',
         'Bars.Count: versions given as 0, read as "0"',
         'Bars.Count: mapKey given as "true", read as true',
         "Bars.Open: ignorable given as 1, read as true",
         'Bars.Rack: tag given as "0", read as 0',
         "Bars.Rack: has no versions, its taggedVersions 1+ are taken",
-        "Shared: flexibleVersions given as null, which is as if it were not there",
         "Shared: default given as null, which is as if it were not there",
-        'message: commonStructs given as {"versions": "0+", "name": "Common"}, read as a list of it',
-        'message: listeners given as "broker", read as ["broker"]',
-        'message: apiKey given as "7", read as 7',
+        "Shared: flexibleVersions given as null, which is as if it were not there",
+        'message: commonStructs given as {"name": "Common", "versions": "0+"}, read as a list of it',
     ]
 
 
@@ -192,13 +192,19 @@ def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:
         canonical_text(spec)
 
 
-def test_lines_are_short_and_hold_whole_keys() -> None:
-    long = field(type="string", nullableVersions="0+", taggedVersions="0+", tag=0, default="x" * 70, about="y" * 200)
-    lines = canonical_text(message(fields=[long])).splitlines()
-    assert lines[6:-2] == [
-        '    { "name": "Bar", "type": "string", "versions": "0+", "nullableVersions": "0+", "tag": 0,',
-        f'      "taggedVersions": "0+", "default": "{"x" * 70}",',
-        f'      "about": "{"y" * 200}" }}',
+@pytest.mark.parametrize(("room", "lines"), [(13, 1), (14, 2)])
+def test_a_field_stands_on_one_line_where_it_fits(room: int, lines: int) -> None:
+    long = field(type="string", tag=0, taggedVersions="0+", default="x" * room)
+    text = canonical_text(message(fields=[long, field(name="Baz")])).splitlines()
+    assert len(text[6]) == 120 if lines == 1 else text[6].endswith('"taggedVersions": "0+",')
+    assert len(text) == 9 + lines
+
+
+def test_a_long_text_stands_on_a_line_of_its_own() -> None:
+    text = canonical_text(message(fields=[field(about="y" * 200), field(name="Baz")])).splitlines()
+    assert text[6:8] == [
+        '    { "name": "Bar", "type": "int32", "versions": "0+",',
+        f'      "about": "{"y" * 200}" }},',
     ]
 
 

@@ -1,6 +1,6 @@
 """`tagwire validate`: specs against the rules of the language, without generating anything."""
 
-import sys
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.errors import SpecError
 from tagwire_cli.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from tagwire_generator.options import SpecOptions
@@ -21,7 +23,7 @@ _STDIN = "-"
 
 
 @click.command("validate")
-@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--allow-tag-gaps", is_flag=True, help="Tags need not count up from 0.")
 @click.option("--allow-struct-arrays", is_flag=True, help="Draft dialect: optional fields may be arrays of structs.")
@@ -44,10 +46,9 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
     from tagwire_generator.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
-    names = paths or [str(spec_set.specs) for spec_set in settings.sets]
     problems: list[Problem] = []
     number = 0
-    for name in dict.fromkeys(names):
+    for name in _chosen(settings, paths):
         options = _options(settings, name, allow_tag_gaps, allow_struct_arrays)
         read, found = _validate(name, options)
         number += read
@@ -59,6 +60,19 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
         click.echo(f"{summary(problems)} in {count(number, 'spec')}", err=True)
     if any(problem.severity == "error" for problem in problems):
         raise click.exceptions.Exit(1)
+
+
+def _chosen(settings: "Settings", paths: Sequence[str]) -> list[str]:
+    """The paths to read: all sets if none is given, and the sets below a folder that is not one itself."""
+    chosen: list[str] = []
+    for path in paths or [str(settings.root)]:
+        place = Path(path).resolve()
+        below = [spec_set for spec_set in settings.sets if spec_set.specs != place and spec_set.specs.is_relative_to(place)]
+        if path == _STDIN or not below:
+            chosen.append(path)
+        else:
+            chosen += [os.path.relpath(spec_set.specs) for spec_set in below]
+    return list(dict.fromkeys(chosen))
 
 
 def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: bool) -> "SpecOptions":
@@ -76,4 +90,38 @@ def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: boo
 
 def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
-    raise NotImplementedError
+    from tagwire_generator.reader import read_file, read_spec
+
+    if name == _STDIN:
+        return 1, list(read_spec(_standard_input(), file="<stdin>", options=options).problems)
+    if Path(name).is_dir():
+        return _validate_folder(Path(name), options)
+    return 1, list(read_file(name, options=options).problems)
+
+
+def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
+    from tagwire_generator.directory import check_set
+    from tagwire_generator.reader import read_file
+    from tagwire_generator.spec_files import find_specs
+
+    specs = find_specs(folder)
+    problems: list[Problem] = []
+    summaries = []
+    with progress_bar(str(folder)) as progress:
+        for number, spec in enumerate(specs, 1):
+            result = read_file(spec.path, component=spec.component, options=options)
+            problems += result.problems
+            summaries += [result.message.summary()] if result.message else []
+            if progress:
+                progress(number, len(specs))
+    if len(summaries) == len(specs):  # else a request would seem to lack the response that can't be read
+        problems += check_set(summaries, options)
+    return len(specs), problems
+
+
+def _standard_input() -> str:
+    data = click.get_binary_stream("stdin").read()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"<stdin>: byte {error.start}, 0x{data[error.start]:02x}, is no UTF-8", file="<stdin>") from error

@@ -118,7 +118,9 @@ def _rows(trace: Trace) -> Iterator[_Row]:
 
 def _node_rows(node: Node, data: bytes) -> Iterator[_Row]:
     if node.header_length:
-        yield _Row(node.offset, data[node.offset : node.offset + node.header_length], node.path, node.type, _value(node))
+        yield _Row(
+            node.offset, data[node.offset : node.offset + node.header_length], node.path, node.type, _value(node)
+        )
     for child in node.children:
         yield from _node_rows(child, data)
     if node.trailer_length:

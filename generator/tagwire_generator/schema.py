@@ -1,0 +1,167 @@
+"""The shape of a spec: which keys stand where, with which kinds of values.
+
+`spec.schema.json` says it, for us and for editors; jsonschema checks it. Here
+each of its errors gets the place in the text, a rule id and a sentence. The
+schema's patterns are for editors alone: what they refuse the reader refuses
+too, and can say why.
+"""
+
+import difflib
+import functools
+import json
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from typing import Any, Final, Protocol
+
+import jsonschema
+
+from tagwire_generator.parse import Items, Node, Object, Scalar
+from tagwire_generator.problems import quoted
+
+__all__ = ["ShapeFault", "schema", "shape_faults"]
+
+_NOT_IN_DRAFT: Final = {
+    "versions": "its versions are those of versionsWithOptional",
+    "nullableVersions": 'write "nullable": true for all versions',
+    "taggedVersions": "its versions are those of versionsWithOptional",
+    "flexibleVersions": "the draft has no flexible versions",
+    "mapKey": "a map key must stand in every element",
+}
+_KINDS: Final = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+class ShapeFault:
+    """An error of the schema: `node` has the place, `unusable` is what the reader must not use."""
+
+    __slots__ = ("message", "node", "rule", "unusable")
+
+    def __init__(self, rule: str, node: Node, message: str, unusable: Node | None = None) -> None:
+        self.rule = rule
+        self.node = node
+        self.message = message
+        self.unusable = unusable
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: object) -> Iterable[jsonschema.ValidationError]: ...
+
+
+@functools.lru_cache(maxsize=1)
+def schema() -> dict[str, Any]:
+    """The JSON Schema of specs, both dialects."""
+    text = resources.files("tagwire_generator").joinpath("spec.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@functools.lru_cache(maxsize=1)
+def _validator() -> _Validator:
+    base = jsonschema.Draft202012Validator
+    # 7.0 is an integer to JSON Schema, but a slip in a spec.
+    checker = base.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    strict = jsonschema.validators.extend(base, type_checker=checker)
+    strict.check_schema(schema())
+    return strict(schema())  # type: ignore[no-any-return]
+
+
+def shape_faults(root: Object) -> Iterator[ShapeFault]:
+    """What the schema says against a spec's tree."""
+    incomplete: set[int] = set()
+    for error in _validator().iter_errors(_plain(root)):
+        node = _node_at(root, error.absolute_path)
+        match error.validator:
+            case "additionalProperties":
+                yield from _unknown_keys(node, error)
+            case "required":
+                if id(node) not in incomplete:
+                    incomplete.add(id(node))
+                    yield from _missing_keys(node, error)
+            case "enum":
+                yield _unknown_word(node, error)
+            case "type":
+                yield _wrong_kind(node, error)
+
+
+def _plain(node: Node) -> Any:
+    """The tree as Python data; a null member is an absent one."""
+    if isinstance(node, Object):
+        return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
+    if isinstance(node, Items):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node, Scalar) else None
+
+
+def _node_at(root: Object, path: Iterable[str | int]) -> Node:
+    node: Node = root
+    for step in path:
+        if isinstance(node, Object):
+            node = node.members[str(step)].value
+        elif isinstance(node, Items):
+            node = node.items[int(step)]
+    return node
+
+
+def _unknown_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[ShapeFault]:
+    assert isinstance(node, Object)
+    known = error.schema["properties"]
+    is_optional_field = "nullable" in known
+    for key in error.instance:
+        if key in known:
+            continue
+        member = node.members[key]
+        if is_optional_field and key in _NOT_IN_DRAFT:
+            message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
+            yield ShapeFault("TW704", member, message)
+        else:
+            yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {_near(key, known)}")
+
+
+def _missing_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[ShapeFault]:
+    assert isinstance(node, Object)
+    for key in error.validator_value:
+        if key not in error.instance:
+            # a null key is there, and the place to mend
+            place = node.members.get(key, node)
+            yield ShapeFault("TW113", place, f"the key {key!r} is missing in this object; add it", node)
+
+
+def _unknown_word(node: Node, error: jsonschema.ValidationError) -> ShapeFault:
+    words = [word for word in error.validator_value if isinstance(word, str)]
+    if isinstance(error.instance, dict | list) or set(words) == {"true", "false"}:
+        message = f"{_shown(error.instance)} stands where {' or '.join(words)} must"
+        return ShapeFault("TW111", node, message, node)
+    message = f"{_shown(error.instance)} is not one of the words for this key; {_near(error.instance, words)}"
+    return ShapeFault("TW112", node, message, node)
+
+
+def _wrong_kind(node: Node, error: jsonschema.ValidationError) -> ShapeFault:
+    kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
+    message = f"{_shown(error.instance)} stands where {' or '.join(wanted)} must"
+    return ShapeFault("TW111", node, message, node)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return quoted(value)
+
+
+def _near(word: object, known: Iterable[str]) -> str:
+    """The suggestion: the nearest known word, or all of them."""
+    names = list(known)
+    by_lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(str(word).lower(), by_lower, 1)
+    return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}"

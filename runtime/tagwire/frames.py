@@ -1,0 +1,86 @@
+"""Cutting a stream of bytes into frames, without any I/O.
+
+A frame on a Kafka connection is an int32 size and that many bytes. Bytes go in
+as they come from a socket or a file, whole frames come out. Linear in the
+bytes, however they are cut: nothing is looked at before a frame is whole, and
+a `bytearray` gives up its front without moving the rest.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tagwire.errors import DecodeError, LimitError
+
+__all__ = ["DEFAULT_MAX_SIZE", "FrameSplitter"]
+
+DEFAULT_MAX_SIZE: Final = 104_857_600
+"""What Kafka's brokers allow unless they are told otherwise (`socket.request.max.bytes`)."""
+
+_SIZE_WIDTH: Final = 4
+
+
+class FrameSplitter:
+    """A stream's frames: `feed` bytes, then iterate over the frames that have become whole.
+
+    Iterating again goes on where it stopped. A size below zero or above
+    `max_size` raises, and does so for good: what follows can't be found.
+    """
+
+    __slots__ = ("_buffer", "max_size", "offset")
+
+    def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
+        self._buffer = bytearray()
+        self.max_size = max_size
+        """The longest frame that is taken, in bytes, without its size."""
+        self.offset = 0
+        """Where in the stream the next frame's size begins."""
+
+    @property
+    def pending(self) -> int:
+        """Bytes fed that have not come out as frames yet."""
+        return len(self._buffer)
+
+    def feed(self, data: Any) -> None:
+        """Take some more of the stream: any bytes-like object, of any length."""
+        self._buffer += data
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each whole frame, without its size. Raises DecodeError (LimitError for a size over the limit)."""
+        while (size := self._size()) is not None and len(self._buffer) >= _SIZE_WIDTH + size:
+            with memoryview(self._buffer) as view:
+                frame = bytes(view[_SIZE_WIDTH : _SIZE_WIDTH + size])
+            del self._buffer[: _SIZE_WIDTH + size]
+            self.offset += _SIZE_WIDTH + size
+            yield frame
+
+    def close(self) -> None:
+        """The stream has ended. Raises DecodeError where it ends inside a frame, or where frames were not taken."""
+        if not self._buffer:
+            return
+        size = self._size()
+        if size is None:
+            raise self._fault(DecodeError, f"{_bytes(self.pending)} of a size", f"{_SIZE_WIDTH} bytes")
+        found = f"{_bytes(self.pending - _SIZE_WIDTH)} of a frame of {_bytes(size)}"
+        if self.pending - _SIZE_WIDTH >= size:
+            found = f"{_bytes(self.pending)} that hold whole frames"
+        raise self._fault(DecodeError, found, "no more than was taken")
+
+    def _size(self) -> int | None:
+        """The size of the next frame, None while it is not there."""
+        if len(self._buffer) < _SIZE_WIDTH:
+            return None
+        size = int.from_bytes(self._buffer[:_SIZE_WIDTH], "big", signed=True)
+        if size < 0:
+            raise self._fault(DecodeError, f"size {size}", "0 or more")
+        if size > self.max_size:
+            raise self._fault(LimitError, f"size {size}", f"at most {self.max_size} (max_size)")
+        return size
+
+    def _fault(self, error: type[DecodeError], found: str, expected: str) -> DecodeError:
+        return error(
+            message_name="frame", version=None, path="size", offset=self.offset, found=found, expected=expected
+        )
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"

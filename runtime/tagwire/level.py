@@ -1,0 +1,27 @@
+"""The level of the runtime: what generated code may count on.
+
+It grows by one where generated code begins to need something that older
+runtimes lack. Each generated package says which level it needs, so that an old
+runtime fails at the import, in clear words, and not somewhere inside.
+"""
+
+from typing import Final
+
+from tagwire.errors import TagwireError
+
+__all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
+
+RUNTIME_LEVEL: Final = 1
+
+
+class RuntimeLevelError(TagwireError, ImportError):
+    """A generated package that needs a newer runtime."""
+
+
+def require_level(level: int, package: str) -> None:
+    """Raise RuntimeLevelError if this runtime is older than `package` needs."""
+    if level > RUNTIME_LEVEL:
+        raise RuntimeLevelError(
+            f"{package} was generated for runtime level {level}, but the installed tagwire has level {RUNTIME_LEVEL}; "
+            f"upgrade tagwire, or generate {package} with this version of it"
+        )

@@ -1,0 +1,42 @@
+"""Packages generated for a test, from specs given as dicts, into a folder of the test's own."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.reader import read_spec
+from tagwire_generator.render import render_message, render_package
+from tagwire_generator.resources import folder
+
+__all__ = ["build_package"]
+
+
+def build_package(
+    into: Path, name: str, specs: Iterable[Mapping[str, Any]], options: SpecOptions | None = None
+) -> ModuleType:
+    """Generate a package called `name` below `into`, and import it."""
+    options = options or SpecOptions()
+    templates = folder("templates")
+    files: dict[str, str] = {}
+    summaries = []
+    for spec in specs:
+        result = read_spec(json.dumps(spec), file=f"{spec['name']}.json", component="", options=options)
+        assert result.message is not None, [problem.message for problem in result.problems]
+        files |= render_message(result.message, name, options, templates, f"{spec['name']}.json")
+        summaries.append(result.message.summary())
+    files |= render_package(summaries, name, options, templates)
+    for path, text in files.items():
+        target = into / name / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    sys.path.insert(0, str(into))
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(into))

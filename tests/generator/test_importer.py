@@ -1,0 +1,387 @@
+"""The importer on small jars made here: clean ones, careless ones, hostile ones."""
+
+import io
+import json
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire.errors import SpecError, TagwireError
+from tagwire_generator.importer import import_release, read_release
+from tagwire_generator.kafka_protocol import with_protocol_rules
+from tagwire_generator.release_source import SPEC_BYTES, TOTAL_BYTES
+
+CLIENTS = "kafka-clients-9.1.0.jar"
+
+
+def spec(name: str = "FooData", **keys: Any) -> str:
+    base = {"type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "1+", "fields": []}
+    return json.dumps({**base, **keys})
+
+
+def jar(folder: Path, entries: Mapping[str, str | bytes], name: str = CLIENTS) -> Path:
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+    return path
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+FOO_REQUEST = """
+// A licence stands here, and is not taken.
+{
+  "apiKey": 900, "type": "request", "name": "FooRequest", "listeners": ["broker"],
+  "validVersions": "0-3", "flexibleVersions": "2+",
+  // Version 2 is flexible.
+  "fields": [
+    { "name": "Bar", "type": "int32", "versions": "0+", "default": "0x10", "about": "Prose that is not taken." },
+    { "name": "Rack", "type": "string", "taggedVersions": "2+", "tag": "0", "ignorable": "true" }
+  ]
+}
+"""
+
+IMPORTED_FOO_REQUEST = """\
+{
+  "apiKey": 900,
+  "type": "request",
+  "name": "FooRequest",
+  "validVersions": "0-3",
+  "flexibleVersions": "2+",
+  "listeners": ["broker"],
+  "headerVersions": { "0-1": "1", "2+": "2" },
+  "fields": [
+    { "name": "Bar", "type": "int32", "versions": "0+", "default": "16" },
+    { "name": "Rack", "type": "string", "versions": "2+", "tag": 0, "taggedVersions": "2+", "ignorable": true }
+  ]
+}
+"""
+
+
+def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Path) -> None:
+    source = jar(
+        tmp_path,
+        {
+            "META-INF/MANIFEST.MF": "Manifest-Version: 1.0\n",
+            "org/example/settings.json": "not a spec",
+            "common/message/Foo.json": FOO_REQUEST,
+            "common/metadata/BarRecord.json": spec("BarRecord"),
+            "message/BazData.json": spec("BazData"),
+        },
+    )
+    out = tmp_path / "specs"
+    report = import_release([source], out)
+
+    assert names(out) == {f"clients/{name}.json" for name in ("FooRequest", "BarRecord", "BazData")}
+    assert files(out)["clients/FooRequest.json"] == IMPORTED_FOO_REQUEST
+    assert report.releases[0].components == {"clients": 3}
+    assert [note.text for note in report.notes] == [
+        'Rack: tag given as "0", read as 0',
+        'Rack: ignorable given as "true", read as true',
+        "Rack: has no versions, its taggedVersions 2+ are taken",
+        "holds FooRequest, and is written as FooRequest.json",
+    ]
+    assert {note.origin for note in report.notes} == {f"{source}!common/message/Foo.json"}
+    assert str(report).splitlines()[0] == f"{source}: 3 specs (clients: 3)"
+    assert str(report).splitlines()[-1] == "3 specs written, 0 unchanged"
+
+
+def test_a_second_import_writes_nothing_and_removes_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "specs"
+    source = jar(tmp_path, {"message/FooData.json": spec()})
+    import_release([source], out)
+    stale = out / "clients" / "OldData.json"
+    stale.write_text("{}")
+
+    report = import_release([source], out)
+    assert (report.written, report.unchanged, report.stale) == ((), (out / "clients" / "FooData.json",), (stale,))
+    assert stale.read_text() == "{}"
+    assert f"{stale}: not in these sources, left as it is" in str(report)
+
+
+def test_what_it_wrote_can_be_imported_again(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    import_release([jar(tmp_path, {"common/message/FooRequest.json": FOO_REQUEST})], first)
+    report = import_release([first], second)
+    assert files(second) == files(first)
+    assert report.notes == ()
+
+
+def test_an_api_that_is_gone_keeps_its_key(tmp_path: Path) -> None:
+    gone = '{ "apiKey": 4, "type": "request", "name": "FooRequest", "validVersions": "none" }'
+    import_release([jar(tmp_path, {"common/message/FooRequest.json": gone})], tmp_path / "specs")
+    assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(gone)
+
+
+@pytest.mark.parametrize(
+    ("path", "component"),
+    [
+        ("kafka-group-coordinator-9.1.0.jar", "group"),
+        ("kafka-transaction-coordinator-9.1.0-rc1.jar", "transaction"),
+        ("kafka-share-coordinator-9.1.0.jar", "share"),
+        ("kafka-metadata-9.1.0-SNAPSHOT.jar", "cluster"),
+        ("kafka-storage-9.1.0.jar", "remote-log"),
+        ("kafka-raft.jar", "raft"),
+        ("kafka-streams-9.1.0.jar", "streams"),
+        ("kafka-clients-9.1.0/common/message", "clients"),
+        ("streams/kafka/storage/src/main/resources/message", "remote-log"),
+        ("specs/remote-log", "remote-log"),
+    ],
+)
+def test_the_component_follows_from_the_path(tmp_path: Path, path: str, component: str) -> None:
+    if path.endswith(".jar"):
+        source = jar(tmp_path, {"message/FooData.json": spec()}, path)
+    else:
+        source = tmp_path / path
+        source.mkdir(parents=True)
+        (source / "FooData.json").write_text(spec())
+    assert read_release(source).components == {component: 1}
+
+
+def test_a_directory_may_hold_several_components(tmp_path: Path) -> None:
+    for folder in ("clients/src/main/resources/common/message", "raft/src/main/resources/common/message"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "FooData.json").write_text(spec(f"{folder[:4].title()}Data"))
+    assert read_release(tmp_path).components == {"clients": 1, "raft": 1}
+
+
+def test_the_caller_may_say_the_component(tmp_path: Path) -> None:
+    source = jar(tmp_path, {"message/FooData.json": spec()}, "specs.jar")
+    with pytest.raises(SpecError, match="which component is it"):
+        read_release(source)
+    assert read_release(source, component="tiered-storage").components == {"tiered-storage": 1}
+    with pytest.raises(SpecError, match=r"component '\.\./x' must be words"):
+        read_release(source, component="../x")
+
+
+# --------------------------------------------------------------------------- what the importer adds
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "flexible", "expected"),
+    [
+        ("MetadataRequest", "0-12", "9+", {"0-8": "1", "9+": "2"}),
+        ("MetadataResponse", "0-12", "9+", {"0-8": "0", "9+": "1"}),
+        ("FooRequest", "2-4", "0+", {"0+": "2"}),
+        ("FooResponse", "2-4", "none", {"0+": "0"}),
+        ("FooRequest", "0-2", "4+", {"0+": "1"}),
+        ("ControlledShutdownRequest", "0-3", "3+", {"0": "0", "1-2": "1", "3+": "2"}),
+        ("ControlledShutdownRequest", "0", "none", {"0+": "0"}),
+        ("ControlledShutdownResponse", "0-3", "3+", {"0-2": "0", "3+": "1"}),
+        ("ApiVersionsRequest", "0-4", "3+", {"0-2": "1", "3+": "2"}),
+        ("ApiVersionsResponse", "0-4", "3+", {"0+": "0"}),
+    ],
+)
+def test_each_version_gets_its_header(name: str, valid: str, flexible: str, expected: dict[str, str]) -> None:
+    kind = "request" if name.endswith("Request") else "response"
+    facts = {"type": kind, "name": name, "validVersions": valid, "flexibleVersions": flexible, "fields": []}
+    assert with_protocol_rules(facts)["headerVersions"] == expected
+
+
+@pytest.mark.parametrize("kind", ["data", "header", "metadata", "coordinator-key"])
+def test_nothing_else_has_a_header(kind: str) -> None:
+    facts = {"type": kind, "name": "Foo", "validVersions": "0", "flexibleVersions": "0+", "fields": []}
+    assert with_protocol_rules(facts) == facts
+
+
+ERROR_CODE = {"name": "ErrorCode", "type": "int16", "versions": "0+"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "falls_back"),
+    [({}, True), ({"name": "FooResponse"}, False), ({"validVersions": "1-4"}, False), ({"fields": []}, False)],
+)
+def test_api_versions_falls_back_to_version_0(changes: dict[str, Any], falls_back: bool) -> None:
+    facts = {"apiKey": 18, "type": "response", "name": "ApiVersionsResponse", "validVersions": "0-4"}
+    result = with_protocol_rules({**facts, "flexibleVersions": "3+", "fields": [ERROR_CODE], **changes})
+    assert result.get("fallback") == ({"version": 0, "errorCode": 35} if falls_back else None)
+
+
+def test_what_a_release_says_itself_wins() -> None:
+    facts = {"apiKey": 3, "type": "request", "name": "Foo", "validVersions": "0", "fields": []}
+    assert with_protocol_rules({**facts, "headerVersions": {"0+": "2"}})["headerVersions"] == {"0+": "2"}
+
+
+# --------------------------------------------------------------------------- several sources
+
+
+def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
+    sources = [
+        jar(tmp_path, {"common/message/FooData.json": spec()}),
+        jar(tmp_path, {"message/Other.json": spec(fields=None)}, "kafka-clients-9.2.0.jar"),
+    ]
+    assert len(import_release(sources, tmp_path / "specs").written) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "what"),
+    [
+        (spec(validVersions="0-2"), "kafka-clients-9.2.0.jar", "content"),
+        (spec(), "kafka-raft-9.1.0.jar", "components"),
+    ],
+)
+def test_two_specs_of_one_name_may_not_differ(tmp_path: Path, entry: str, name: str, what: str) -> None:
+    sources = [jar(tmp_path, {"message/FooData.json": spec()}), jar(tmp_path, {"message/FooData.json": entry}, name)]
+    with pytest.raises(SpecError, match=f"FooData differs in {what} from that of .*9.1.0.jar!message/FooData.json"):
+        import_release(sources, tmp_path / "specs")
+    assert not (tmp_path / "specs").exists()
+
+
+# --------------------------------------------------------------------------- bad sources
+
+
+def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Path) -> None:
+    source = jar(
+        tmp_path,
+        {
+            "message/Bad.json": '{\n  "type": "data",\n  "bogus": 1 }',
+            "message/Broken.json": '{\n  "type": "data",,\n}',
+            "message/Good.json": spec("GoodData"),
+        },
+    )
+    with pytest.raises(SpecError) as caught:
+        import_release([source], tmp_path / "specs")
+    error = caught.value
+    assert error.file == f"{source}!message/Bad.json"
+    assert {problem.file.partition("!")[2] for problem in error.problems} == {"message/Bad.json", "message/Broken.json"}
+    assert f"{source}!message/Broken.json:2:18: error TW103:" in str(error)
+    assert not (tmp_path / "specs").exists()
+
+
+def test_a_byte_that_is_not_utf8_has_its_place(tmp_path: Path) -> None:
+    source = jar(tmp_path, {"message/FooData.json": b'{\n  "na\xc3\xa9\xff'})
+    with pytest.raises(SpecError, match="byte 0xff is not UTF-8") as caught:
+        read_release(source)
+    assert (caught.value.file, caught.value.line, caught.value.column) == (f"{source}!message/FooData.json", 2, 7)
+
+
+@pytest.mark.parametrize("name", ["../x", "..", "a/b", "con.txt", "x\0y", "Foo\nBar"])
+def test_the_name_of_a_message_never_becomes_a_path(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        import_release([jar(tmp_path, {"message/FooData.json": spec(name)})], tmp_path / "specs")
+    assert caught.value.rule == "TW206"
+    assert names(tmp_path) == {CLIENTS}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["../message/Foo.json", "common/message/../../Foo.json", "/message/Foo.json", "C:/Foo.json", "message\\Foo.json"],
+)
+def test_an_entry_that_leads_out_condemns_the_jar(tmp_path: Path, entry: str) -> None:
+    with pytest.raises(SpecError, match="leads out of the archive"):
+        import_release([jar(tmp_path, {"message/FooData.json": spec(), entry: spec("Evil")})], tmp_path / "specs")
+    assert names(tmp_path) == {CLIENTS}
+
+
+def test_a_spec_is_not_unpacked_beyond_its_bound(tmp_path: Path) -> None:
+    source = jar(tmp_path, {"message/FooData.json": b" " * (SPEC_BYTES + 1)})
+    assert source.stat().st_size < 5000
+    with pytest.raises(SpecError, match="no message spec is that long"):
+        read_release(source)
+
+
+def test_many_specs_are_not_unpacked_beyond_their_bound(tmp_path: Path) -> None:
+    one = spec().ljust(SPEC_BYTES)
+    source = jar(tmp_path, {f"message/Foo{n}.json": one for n in range(TOTAL_BYTES // SPEC_BYTES + 1)})
+    with pytest.raises(SpecError, match="bytes together"):
+        read_release(source)
+
+
+def test_a_directory_has_the_same_bounds(tmp_path: Path) -> None:
+    (tmp_path / "FooData.json").write_bytes(b" " * (SPEC_BYTES + 1))
+    with pytest.raises(SpecError, match="no message spec is that long"):
+        read_release(tmp_path, component="foo")
+
+
+def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
+    source = jar(tmp_path, {"message/FooData.json": "[" * 100_000 + "]" * 100_000})
+    with pytest.raises(SpecError) as caught:
+        read_release(source)
+    assert caught.value.rule == "TW107"
+
+
+def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
+    """A jar in which some bytes after the local header's name are changed; offset 0 is the first of the data."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("message/Foo.json", spec())
+    data = bytearray(buffer.getvalue())
+    start = 30 + len("message/Foo.json")
+    for offset, value in change.items():
+        data[start + offset] = value
+    central = data.index(b"PK\x01\x02")
+    struct.pack_into("<H", data, 6, flags)
+    struct.pack_into("<H", data, central + 8, flags)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"not a zip", id="no zip"),
+        pytest.param(damaged({})[:-10], id="cut"),
+        pytest.param(damaged({0: 0xFF, 1: 0xFF}), id="bad deflate"),
+        pytest.param(damaged({9: 0x00}), id="bad checksum or deflate"),
+        pytest.param(damaged({}, flags=1), id="encrypted"),
+        pytest.param(damaged({}).replace(b"\x08\x00", b"\x63\x00"), id="unknown compression"),
+        pytest.param(damaged({}).replace(zlib.crc32(spec().encode()).to_bytes(4, "little"), b"abcd"), id="checksum"),
+    ],
+)
+def test_a_damaged_jar_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / CLIENTS
+    path.write_bytes(content)
+    with pytest.raises(SpecError, match=r"9\.1\.0\.jar: neither a directory nor a jar that can be read"):
+        read_release(path)
+
+
+def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="No such file"):
+        read_release(tmp_path / "kafka-clients-9.1.0.jar")
+
+
+def test_a_source_without_specs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no message specs"):
+        read_release(jar(tmp_path, {"specs/FooData.json": spec()}))
+    with pytest.raises(SpecError, match="no message specs"):
+        read_release(tmp_path)
+
+
+def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
+    path = tmp_path / CLIENTS
+    for second, differs in ((spec(), False), (spec(validVersions="0"), True)):
+        with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
+            warnings.simplefilter("ignore")
+            archive.writestr("message/FooData.json", spec())
+            archive.writestr("message/FooData.json", second)
+        if differs:
+            with pytest.raises(SpecError, match="differs in content"):
+                import_release([path], tmp_path / "specs")
+        else:
+            import_release([path], tmp_path / "specs")
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    source = jar(tmp_path, {"message/FooData.json": spec()})
+    (tmp_path / "specs").write_text("")
+    with pytest.raises(TagwireError, match=r"FooData\.json: can't be written"):
+        import_release([source], tmp_path / "specs")
+
+
+def test_each_source_is_announced(tmp_path: Path) -> None:
+    seen: list[Path] = []
+    source = jar(tmp_path, {"message/FooData.json": spec()})
+    import_release([source, source], tmp_path / "specs", progress=seen.append)
+    assert seen == [source, source]

@@ -1,0 +1,30 @@
+"""The committed cases of Kafka's own classes, row by row. See tests/data/README.md for where they come from."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tagwire_messages as messages
+
+DATA = Path(__file__).parent / "data"
+FOLDER = DATA / "kafka_cases"
+
+
+def rows(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file of cases."""
+    with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def present(name: str) -> Iterator[dict[str, Any]]:
+    """The rows whose message and version the generated package has."""
+    for row in rows(name):
+        if row["message"] in messages.registry and row["version"] in messages.registry[row["message"]].VERSIONS:
+            yield row
+
+
+def label(row: dict[str, Any]) -> str:
+    """What names a row in a failure."""
+    return f"{row['message']} v{row['version']} {row.get('variant') or row.get('kind') or row.get('field') or ''}"

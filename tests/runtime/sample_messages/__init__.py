@@ -1,0 +1,19 @@
+"""A package as the generator would write it, but by hand, and small."""
+
+from tagwire.registry import Registry
+
+__all__ = ["registry"]
+
+registry = Registry(
+    __name__,
+    {
+        "ChairRecord": ("records", "metadata", 4, "cluster"),
+        "PollRequest": ("poll", "request", 7, "clients"),
+        "PollResponse": ("poll", "response", 7, "clients"),
+        "RequestHeader": ("headers", "header", None, "clients"),
+        "ResponseHeader": ("headers", "header", None, "clients"),
+        "SeatKey": ("records", "coordinator-key", 2, "group"),
+        "SeatValue": ("records", "coordinator-value", 2, "group"),
+        "WipeRequest": ("poll", "request", 8, "clients"),
+    },
+)

@@ -1,0 +1,62 @@
+"""The error tree, the sentences, and the runtime level."""
+
+import re
+
+import pytest
+
+import tagwire
+from tagwire.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in tagwire.__all__ if name.endswith("Error") and name != "TagwireError"]
+)
+def test_all_errors_are_of_one_tree(name: str) -> None:
+    assert issubclass(getattr(tagwire, name), tagwire.TagwireError)
+
+
+def test_a_limit_error_is_a_decode_error() -> None:
+    assert issubclass(tagwire.LimitError, tagwire.DecodeError)
+
+
+def test_decode_errors_say_where_and_which_facts_disagree() -> None:
+    error = tagwire.DecodeError(
+        message_name="PollRequest", version=2, path="topics[3].name", offset=17, found="null", expected="a value"
+    )
+    assert str(error) == "PollRequest v2: topics[3].name at byte 17: found null, expected a value"
+    bare = tagwire.DecodeError(message_name="frame", version=None, path="", offset=4, found="a", expected="b")
+    assert str(bare) == "frame: byte 4: found a, expected b"
+
+
+def test_encode_errors_hold_the_path() -> None:
+    error = tagwire.EncodeError("is None", message_name="PollRequest", version=2, path="topics[0].name")
+    assert str(error) == "PollRequest v2: topics[0].name: is None"
+    assert (error.path, error.reason, error.version) == ("topics[0].name", "is None", 2)
+    bare = tagwire.EncodeError("is no request", message_name="SeatKey", version=None, path="")
+    assert str(bare) == "SeatKey: is no request"
+
+
+def test_unsupported_versions_name_the_supported_ones() -> None:
+    error = tagwire.UnsupportedVersionError("PollRequest", 99, tagwire.Versions(0, 3))
+    assert str(error) == "PollRequest has no version 99; supported versions are 0-3"
+    assert (error.version, error.supported) == (99, tagwire.Versions(0, 3))
+
+
+def test_spec_errors_hold_all_problems() -> None:
+    error = tagwire.SpecError("two", file="a.json", line=3, column=5, rule="TW101", problems=["one", "two"])
+    assert (error.file, error.line, error.column, error.rule, error.problems) == (
+        "a.json",
+        3,
+        5,
+        "TW101",
+        ("one", "two"),
+    )
+
+
+def test_an_old_runtime_refuses_new_packages() -> None:
+    require_level(RUNTIME_LEVEL, "my_messages")
+    with pytest.raises(RuntimeLevelError, match=re.escape(f"needs") + "|level") as caught:
+        require_level(RUNTIME_LEVEL + 1, "my_messages")
+    assert f"my_messages was generated for runtime level {RUNTIME_LEVEL + 1}" in str(caught.value)
+    assert "upgrade tagwire" in str(caught.value)
+    assert isinstance(caught.value, ImportError)

@@ -1,0 +1,68 @@
+"""Limits: a plain immutable value, and what the reader does at each bound."""
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from sample_messages.poll import PollRequest, PollTopic
+
+from tagwire.errors import LimitError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+
+MESSAGE = PollRequest(
+    topics=[PollTopic(name="a", partitions=[1, 2, 3], unknown_tags={9: b"xyz"}), PollTopic(name="b")],
+    unknown_tags={70: b"12", 71: b""},
+)
+DATA = MESSAGE.encode(2)
+
+
+@pytest.mark.parametrize(
+    ("limit", "needed", "path"),
+    [
+        ("bytes", len(DATA), ""),
+        ("depth", 2, "topics[0]"),
+        ("elements", 5, "topics[0].partitions"),
+        ("unknown_tags", 3, "unknown_tags[71]"),
+        ("unknown_tag_bytes", 5, "unknown_tags[70]"),
+    ],
+)
+def test_each_bound_is_exact(limit: str, needed: int, path: str) -> None:
+    exact: dict[str, Any] = {limit: needed}
+    assert PollRequest.decode(DATA, 2, limits=Limits(**exact)) == MESSAGE
+    with pytest.raises(LimitError, match=rf"at most {needed - 1} \(Limits.{limit}\)") as caught:
+        PollRequest.decode(DATA, 2, limits=Limits(**{limit: needed - 1}))
+    assert caught.value.path == path
+    assert 0 <= caught.value.offset <= len(DATA)
+
+
+def test_a_limit_holds_for_lenient_reading_too() -> None:
+    with pytest.raises(LimitError):
+        PollRequest.decode(DATA, 2, strict=False, limits=Limits(elements=1))
+
+
+def test_values_are_values() -> None:
+    limits = Limits(depth=3, bytes=100)
+    assert repr(limits) == "Limits(bytes=100, depth=3)"
+    assert repr(DEFAULT_LIMITS) == "Limits()"
+    assert pickle.loads(pickle.dumps(limits)) == copy.copy(limits) == limits == Limits(bytes=100, depth=3)
+    assert hash(limits) == hash(Limits(bytes=100, depth=3)) and limits != DEFAULT_LIMITS and limits != 3
+    with pytest.raises(AttributeError, match="immutable"):
+        limits.depth = 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "allows"),
+    [
+        (Limits(), True),
+        (Limits(bytes=9), False),
+        (Limits(bytes=10), True),
+        (Limits(depth=1), False),
+        (Limits(depth=2, elements=10, unknown_tags=10, unknown_tag_bytes=10), True),
+        (Limits(elements=9), False),
+        (Limits(unknown_tags=9), False),
+        (Limits(unknown_tag_bytes=9), False),
+    ],
+)
+def test_what_no_input_of_a_size_can_pass(limits: Limits, allows: bool) -> None:
+    assert limits.allow_all_of(10, 2) is allows

@@ -1,0 +1,76 @@
+"""Version ranges: their texts, sets of them, and what is refused."""
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwire.errors import TagwireError, VersionsError
+from tagwire.versions import HIGHEST, NONE, Versions
+
+RANGES = st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda pair: Versions(*pair))
+
+
+@pytest.mark.parametrize(
+    ("text", "lowest", "highest", "canonical"),
+    [
+        ("none", 0, -1, "none"),
+        ("0", 0, 0, "0"),
+        ("3-3", 3, 3, "3"),
+        ("1-12", 1, 12, "1-12"),
+        ("9+", 9, HIGHEST, "9+"),
+        ("0-32767", 0, HIGHEST, "0+"),
+        (" 2-4 ", 2, 4, "2-4"),
+        ("3-1", 0, -1, "none"),
+        ("32767", HIGHEST, HIGHEST, "32767+"),
+    ],
+)
+def test_texts_are_read_and_printed(text: str, lowest: int, highest: int, canonical: str) -> None:
+    versions = Versions.parse(text)
+    assert (versions.lowest, versions.highest, str(versions)) == (lowest, highest, canonical)
+    assert Versions.parse(canonical) == versions
+
+
+@pytest.mark.parametrize("text", ["", "None", "-1", "1-", "1 - 2", "1+2", "a", "32768", "1,2", "+", "٣", "1.0", "0x1"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(VersionsError, match="is no version range; write"):
+        Versions.parse(text)
+
+
+@pytest.mark.parametrize("bounds", [(-1, 3), (0, HIGHEST + 1)])
+def test_bounds_outside_an_int16_are_refused(bounds: tuple[int, int]) -> None:
+    with pytest.raises(TagwireError, match="are outside 0 to 32767"):
+        Versions(*bounds)
+
+
+@given(RANGES, RANGES)
+def test_sets_are_sets(one: Versions, other: Versions) -> None:
+    assert set(one & other) == set(one) & set(other)
+    assert (one <= other) == (set(one) <= set(other))
+    assert len(one) == len(set(one)) and bool(one) == bool(set(one))
+    assert (one == other) == (set(one) == set(other))
+    rest = set(one) - set(other)
+    if rest and sorted(rest) != list(range(min(rest), max(rest) + 1)):
+        with pytest.raises(VersionsError, match="is two ranges"):
+            one - other
+    else:
+        assert set(one - other) == rest
+
+
+def test_membership_asks_for_numbers() -> None:
+    assert 3 in Versions(1, 3)
+    assert 4 not in Versions(1, 3)
+    assert "3" not in Versions(1, 3)
+    assert 0 not in NONE
+
+
+def test_immutable_hashable_and_copied_whole() -> None:
+    versions = Versions(2, 5)
+    with pytest.raises(AttributeError, match="immutable"):
+        versions.lowest = 0  # type: ignore[misc]
+    assert {versions: 1}[Versions.parse("2-5")] == 1
+    assert pickle.loads(pickle.dumps(versions)) == copy.deepcopy(versions) == versions
+    assert eval(repr(versions)) == versions
+    assert versions != "2-5"

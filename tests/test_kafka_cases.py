@@ -1,0 +1,128 @@
+"""Our classes against bytes and verdicts of Kafka's own, one test a file of cases.
+
+A test collects all that differs and shows the first few: one row a test would
+be thousands of tests that say the same.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kafka_cases import label, present, rows
+
+import tagwire
+import tagwire_messages as messages
+
+Row = dict[str, Any]
+
+
+def differences(name: str, check: Callable[[Row], str | None], at_least: int) -> None:
+    """Fail with the rows for which `check` finds something, and where there are fewer than `at_least`."""
+    found = [(label(row), what) for row in (all_rows := list(present(name))) if (what := check(row))]
+    assert not found, f"{len(found)} of {len(all_rows)} differ, such as {found[:5]}"
+    assert len(all_rows) >= at_least
+
+
+def check_vector(row: Row) -> str | None:
+    cls, version, data = messages.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
+    message = cls.decode(data, version)
+    if message.encode(version) != data:
+        return "encode"
+    if message.encoded_size(version) != len(data):
+        return "encoded_size"
+    if cls.decode(bytearray(data), version, views=True).encode(version) != data:
+        return "views"
+    if cls.decode_from(b"\x55" + data + b"\xaa", version, 1) != (message, len(data) + 1):
+        return "decode_from"
+    again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
+    if again != message or again.encode(version) != data:
+        return "lossless JSON"
+    if "json_out" in row and message.to_json(version, style="kafka") != row["json_out"]:
+        return "Kafka's JSON"
+    if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
+        return "lossless JSON differs from Kafka's"
+    return None
+
+
+@pytest.mark.parametrize(("name", "at_least"), [("rand", 2900), ("unk", 370), ("golden_vectors", 1200)])
+def test_vectors_of_kafkas_classes(name: str, at_least: int) -> None:
+    differences(name, check_vector, at_least)
+
+
+def test_ignorable_values_are_dropped() -> None:
+    def check(row: Row) -> str | None:
+        message = messages.registry[row["message"]].from_json(row["json_in"], row["version"])
+        if message.encode(row["version"]).hex() != row["hex"]:
+            return "bytes"
+        dropped = {loss.path for loss in message.losses(row["version"]) if loss.ignorable}
+        return None if len(dropped) >= len(row["dropped"]) else f"{dropped} of {row['dropped']} reported"
+
+    differences("ign", check, 100)
+
+
+def test_unsupported_values_are_refused_or_dropped() -> None:
+    def check(row: Row) -> str | None:
+        if row["path"]:
+            return None
+        cls, version = messages.registry[row["message"]], row["version"]
+        message = cls.from_json(row["json"], version)
+        donor = cls.from_json(
+            cls().to_json(row["donor_version"], style="kafka") | {row["field"]: row["value"]}, row["donor_version"]
+        )
+        (name,) = (each.name for each in cls.FIELDS if each.json_name == row["field"])
+        setattr(message, name, getattr(donor, name))
+        try:
+            data = message.encode(version).hex()
+        except tagwire.EncodeError as error:
+            return None if row["outcome"] == "throws" and error.path.startswith(name) else f"refused: {error}"
+        return None if row["outcome"] == "dropped" and data == row["base_hex"] else f"not {row['outcome']}"
+
+    differences("unsupported", check, 400)
+
+
+def is_whole(row: Row) -> bool:
+    """Whether Kafka reads a mutated row to its end and writes it back the same."""
+    return row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite_hex"] == row["hex"]
+
+
+def test_mutations_strictly() -> None:
+    def check(row: Row) -> str | None:
+        cls, version, data = messages.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
+        try:
+            message = cls.decode(data, version)
+        except tagwire.DecodeError as error:
+            if is_whole(row):
+                return f"refused: {error}"
+            return None if 0 <= error.offset <= len(data) and isinstance(error.path, str) else "no place"
+        if not is_whole(row):
+            return f"accepted, Kafka says {row['result']}"
+        return None if message.encode(version) == data else "not written back the same"
+
+    differences("mutations", check, 700)
+
+
+def test_mutations_leniently() -> None:
+    def check(row: Row) -> str | None:
+        cls, version, data = messages.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
+        try:
+            message = cls.decode(data, version, strict=False)
+        except tagwire.DecodeError as error:
+            return f"refused: {error}" if row["result"] == "ok" else None
+        if row["result"] != "ok":
+            return None if row.get("error") else f"accepted, Kafka says {row['result']}"
+        return None if message.to_json(version, style="kafka") == row["json_out"] else "JSON"
+
+    differences("mutations", check, 700)
+
+
+def test_probes_of_tag_sections() -> None:
+    for row in rows("probes"):
+        cls, data = messages.registry[row["message"]], bytes.fromhex(row["hex"])
+        same = row["ok"] and row.get("rewrite_hex") == row["hex"]
+        try:
+            assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
+            # The highest tag reads and writes here; Kafka reads it and then refuses to write it.
+            assert same or row["name"] == "tag 2^31-1", row["name"]
+        except tagwire.DecodeError:
+            assert not same, row["name"]
