@@ -24,7 +24,7 @@ def main() -> None:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        print(f"tagwire: {error.name} is missing; bring it with: pip install 'tagwire[{extra}]'", file=sys.stderr)  # noqa: T201  click may be what is missing
+        sys.stderr.write(f"tagwire: {error.name} is missing; bring it with: pip install 'tagwire[{extra}]'\n")
         sys.exit(2)
 
 

@@ -1,14 +1,14 @@
 """Progress of long work, for a person who watches: on standard error, and only if that is a terminal."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 __all__ = ["progress_bar"]
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(label: str) -> Generator[Callable[[int, int], None] | None, None, None]:
     """A function to be told (done, total), which draws a bar; None if nobody watches.
 
     The bar has no thread of its own: it is drawn when it is told something, so

@@ -8,7 +8,7 @@ or was built by hand.
 import base64
 import enum
 import re
-from typing import Final, Union, cast
+from typing import Final, cast
 from uuid import UUID
 
 from tagwire.wire_types import STRING_MAX
@@ -38,7 +38,7 @@ class _Implicit(enum.Enum):
     UNREADABLE = "no value of the type"
 
 
-Default = Union[int, bool, float, str, UUID, bytes, tuple[()], StructDefault, None]
+Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | None
 """A field's default; None is null, () the empty array."""
 
 STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT

@@ -75,7 +75,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
         elif message.kind not in ("header", "data"):
             other = first.setdefault((message.kind, message.api_key), message)
             if other is not message:
-                text = f"{message.name} has apiKey {message.api_key}, which is that of the {message.kind} {other.name} already"
+                text = f"{message.name} has the apiKey of {other.name}, {message.api_key}, and is a {message.kind} too"
                 yield _problem("TW803", message, f"{text}; change one of them")
 
 
@@ -93,7 +93,7 @@ def _api_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
-            text = f"the request {message.name} must be called {message.name}Request; the API has the name without that ending"
+            text = f"the request {message.name} must be called {message.name}Request; the API is named without that"
             yield _problem("TW806", message, text)
     for key, request in requests.items():
         if key in responses:
@@ -113,8 +113,8 @@ def _pair_problems(request: MessageSummary, response: MessageSummary) -> Iterato
         text = f"{response.name} answers {request.name} by its apiKey; call it {name}"
         yield _problem("TW822", response, text)
     if response.valid_versions != request.valid_versions:
-        text = f"{response.name} has versions {response.valid_versions}, but {request.name} {request.valid_versions}; they should agree"
-        yield _problem("TW820", response, text)
+        text = f"{response.name} has versions {response.valid_versions}, but {request.name} {request.valid_versions}"
+        yield _problem("TW820", response, f"{text}; they should agree")
         return
     valid = Versions.parse(request.valid_versions)
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))

@@ -18,51 +18,32 @@ def _type(node: Node) -> FieldType:
     return FieldType.parse(text(node))
 
 
-FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
-    "name": text,
-    "type": _type,
-    "versions": version_range,
-    "nullableVersions": version_range,
-    "taggedVersions": version_range,
-    "tag": tag_number,
-    "default": text,
-    "ignorable": boolean,
-    "entityType": text,
-    "mapKey": boolean,
-    "zeroCopy": boolean,
-    "flexibleVersions": version_range,
-    "about": text,
+FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
+    "name": ("name", text),
+    "type": ("type", _type),
+    "versions": ("versions", version_range),
+    "nullableVersions": ("nullable_versions", version_range),
+    "taggedVersions": ("tagged_versions", version_range),
+    "tag": ("tag", tag_number),
+    "default": ("default", text),
+    "ignorable": ("ignorable", boolean),
+    "entityType": ("entity_type", text),
+    "mapKey": ("map_key", boolean),
+    "zeroCopy": ("zero_copy", boolean),
+    "flexibleVersions": ("flexible_versions", version_range),
+    "about": ("about", text),
 }
-"""How each key of a field is read; those that hold members are the struct's."""
+"""The attribute of each key of a field and how it is read; those that hold members are the struct's."""
 
 OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
-    "name": text,
-    "type": _type,
-    "tag": tag_number,
+    **{
+        key: FIELD_KEYS[key][1]
+        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "about")
+    },
     "nullable": boolean,
-    "default": text,
-    "ignorable": boolean,
-    "entityType": text,
-    "zeroCopy": boolean,
-    "about": text,
 }
-"""The same for a field of the draft dialect's optionalFields."""
+"""How each key of a field in the draft dialect's optionalFields is read."""
 
-_ATTRIBUTES: Final = {
-    "name": "name",
-    "type": "type",
-    "versions": "versions",
-    "nullableVersions": "nullable_versions",
-    "taggedVersions": "tagged_versions",
-    "tag": "tag",
-    "default": "default",
-    "ignorable": "ignorable",
-    "entityType": "entity_type",
-    "mapKey": "map_key",
-    "zeroCopy": "zero_copy",
-    "flexibleVersions": "flexible_versions",
-    "about": "about",
-}
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
 _STAND_IN: Final = FieldType("int8")
 
@@ -80,7 +61,8 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     `is_optional` says that it stands in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional else None)
-    keys = OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
+    released = {key: convert for key, (_, convert) in FIELD_KEYS.items()}
+    keys = OPTIONAL_FIELD_KEYS if is_optional else released
     read = {key: reading.value(part, key, convert) for key, convert in keys.items()}
     check_hexadecimal(reading, node.get("tag"))
     if is_optional:
@@ -93,12 +75,12 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     values = {key: value for key, value in read.items() if value is not None}
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
-    part.spec = reading.build(
-        part,
-        values,
-        lambda known: FieldSpec(**{_ATTRIBUTES[key]: value for key, value in {**stand_ins, **known}.items()}),
-    )
+    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}))
     return part
+
+
+def _field(values: Mapping[str, Any]) -> FieldSpec:
+    return FieldSpec(**{FIELD_KEYS[key][0]: value for key, value in values.items()})
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:

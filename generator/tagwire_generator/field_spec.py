@@ -123,7 +123,9 @@ class FieldSpec:
             )
             yield Violation("TW605", "taggedVersions", message, ("versions",))
         if tagged & self.nullable_versions not in (NONE, tagged):
-            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; it must be nullable in all of them or none"
+            message = (
+                f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; make that all or none"
+            )
             yield Violation("TW606", "nullableVersions", message, ("taggedVersions",))
         if tag is not None and self.map_key:
             message = f"field {name} is a map key, but has tag {tag}; a key must stand in every element"
@@ -141,8 +143,9 @@ class FieldSpec:
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.default == implicit_default(self.type):
-            message = f'field {named(self.name)} may be null, but is {_shown(self.default)} when absent; write "default": "null" if absent means null'
-            yield Violation("TW521", "nullableVersions", message, ("default", "type"))
+            message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
+            remedy = 'write "default": "null" if absent means null'
+            yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
 
 
 def _shown(default: Default) -> str:

@@ -127,7 +127,7 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
     if _negotiates(message):
         for versions, header in headers:
             if header > 0:
-                text = f"versions {versions} are given header {header}, but a peer reads this response before it knows the version; use 0"
+                text = f"versions {versions} are given header {header}, but readers don't know the version yet; use 0"
                 yield Violation("TW216", "headerVersions", text, ("name", "fallback"))
         return
     for versions, header in headers:
@@ -141,15 +141,16 @@ def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:
     expected = 0
     for versions, _ in message.header_versions:
         if versions.lowest != expected or not versions:
-            text = f"headerVersions has the range {versions} where one from {expected} on must follow; each version needs one header"
+            text = f"headerVersions has the range {versions} where one from {expected} on must follow; close the gap"
             yield Violation("TW214", "headerVersions", text)
             return
         if versions.lowest > message.valid_versions.highest:
-            text = f"headerVersions has the range {versions}, but the highest valid version is {message.valid_versions.highest}"
+            text = f"headerVersions has the range {versions}, but only {message.valid_versions} are valid; remove it"
             yield Violation("TW214", "headerVersions", text, ("validVersions",))
         expected = versions.highest + 1
     if expected <= HIGHEST:
-        text = f"headerVersions ends at version {expected - 1}; the last range must be open, as in {message.header_versions[-1][0].lowest}+"
+        last = message.header_versions[-1][0]
+        text = f"headerVersions ends with {last}, but the last range must be open; write {last.lowest}+"
         yield Violation("TW214", "headerVersions", text)
 
 

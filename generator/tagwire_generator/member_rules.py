@@ -43,8 +43,8 @@ def _version_violations(
     if not present:
         return
     if not spec.versions & present and spec.struct is None:
-        text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}; it is never on the wire"
-        yield Violation("TW420", "versions", text, ("message:validVersions",))
+        text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
+        yield Violation("TW420", "versions", f"{text}; it is never on the wire", ("message:validVersions",))
     if spec.ignorable and present <= spec.versions:
         text = f"field {spec.name} is ignorable, but exists in all versions of {owner.name}, {present}; remove the key"
         yield Violation("TW422", "ignorable", text, ("versions", "message:validVersions"))
@@ -55,11 +55,11 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:
-            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message only in {flexible}; narrow it"
-            yield Violation("TW411", "flexibleVersions", text, ("message:flexibleVersions",))
+            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message only in {flexible}"
+            yield Violation("TW411", "flexibleVersions", f"{text}; narrow it", ("message:flexibleVersions",))
         flexible = spec.flexible_versions
     if not spec.tagged_versions <= flexible:
-        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible only in {flexible}; narrow taggedVersions"
+        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible only in {flexible}; narrow that"
         yield Violation("TW611", "taggedVersions", text, ("flexibleVersions", "message:flexibleVersions"))
     if spec.tag is not None and spec.type.name == "records":
         text = f"field {spec.name} is records and tagged; use bytes, or make it an ordinary field"
@@ -75,11 +75,11 @@ def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viola
         yield Violation("TW707", "tag", text)
     if spec.tagged_versions != message.optional_versions or spec.versions != message.optional_versions:
         where = message.optional_versions
-        text = f"optional field {spec.name} has versions {spec.versions}, but versionsWithOptional is {where}; they must agree"
+        text = f"optional field {spec.name} has versions {spec.versions}, but versionsWithOptional is {where}"
         yield Violation("TW702", "tag", text, ("message:versionsWithOptional",))
     if spec.type.is_array and spec.struct is not None and not message.options.allow_struct_arrays:
-        text = f"optional field {spec.name} is an array of structs, which the draft excludes; set the option allow_struct_arrays to allow it"
-        yield Violation("TW705", "type", text)
+        text = f"optional field {spec.name} is an array of structs, which the draft excludes"
+        yield Violation("TW705", "type", f"{text}; the option allow_struct_arrays allows it")
     if not spec.type.is_array and spec.struct is not None and spec.nullable_versions != NONE:
         text = f"optional field {spec.name} is a struct and nullable; the draft has no null for structs"
         yield Violation("TW706", "nullableVersions", text, ("type",))

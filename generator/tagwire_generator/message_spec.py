@@ -79,7 +79,7 @@ class MessageSpec:
     header_versions: tuple[tuple[Versions, int], ...] = ()
     """Ascending ranges with the header version that each uses; empty if the spec gives none."""
     fallback: Fallback | None = None
-    options: SpecOptions = SpecOptions()
+    options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set that it was read with."""
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)

@@ -137,14 +137,14 @@ class _TreeBuilder(lark.Transformer[Any, Node]):
         return children[0]
 
     def object(self, children: list[Any]) -> Object:
-        brace, members, comma = (*children, None, None)[:3]
-        found: tuple[Member, ...] = tuple(members or ())
+        brace, *rest = children
+        found: tuple[Member, ...] = tuple(rest[0]) if rest else ()
         first = {member.key: member for member in reversed(found)}
-        return Object(brace.line, brace.column, found, first, _place(comma))
+        return Object(brace.line, brace.column, found, first, _place(rest[1:]))
 
     def array(self, children: list[Any]) -> Items:
-        bracket, items, comma = (*children, None, None)[:3]
-        return Items(bracket.line, bracket.column, tuple(items or ()), _place(comma))
+        bracket, *rest = children
+        return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _place(rest[1:]))
 
     def members(self, children: list[Any]) -> list[Node]:
         if len(children) == 1:
@@ -173,8 +173,8 @@ class _TreeBuilder(lark.Transformer[Any, Node]):
         return Scalar(token.line, token.column, {"true": True, "false": False, "null": None}[token], str(token))
 
 
-def _place(token: Any) -> Node | None:
-    return None if token is None else Node(token.line, token.column)
+def _place(trailing: list[Any]) -> Node | None:
+    return Node(trailing[0].line, trailing[0].column) if trailing else None
 
 
 def _text(token: str) -> str:
@@ -184,6 +184,13 @@ def _text(token: str) -> str:
 @functools.lru_cache(maxsize=1)
 def _parser() -> lark.Lark:
     return lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=_TreeBuilder())
+
+
+def _parse_tree(text: str) -> Node:
+    """The tree that the callbacks build; lark's own types say another one."""
+    parser: Any = _parser()
+    root: Node = parser.parse(text)
+    return root
 
 
 def parse(text: str, *, file: str) -> Document:
@@ -196,7 +203,7 @@ def parse(text: str, *, file: str) -> Document:
         message = "the file begins with a byte order mark; save it as UTF-8 without one"
         return Document(source, None, False, (source.problem("TW102", 1, 1, message),))
     try:
-        root: Any = _parser().parse(text)
+        root = _parse_tree(text)
     except lark.UnexpectedInput as error:
         return Document(source, None, False, (_syntax_problem(source, error),))
     deep = _too_deep(root)
@@ -216,16 +223,18 @@ def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
         hint = _HINTS.get(found, "keys and texts stand in double quotes" if found.isalpha() else "this is not JSON")
         return source.problem("TW103", error.line, error.column, f"{quoted(found)} can't stand here; {hint}")
     assert isinstance(error, lark.UnexpectedToken)
-    if error.token.type == "$END":
+    token: lark.Token = error.token
+    accepted: set[str] = error.accepts
+    if token.type == "$END":
         line, column = source.end
         if not source.text.strip():
             return source.problem("TW103", line, column, "the file is empty; a spec is one JSON object, { ... }")
-        message = f"the file ends here, but {_expected(error)} must follow"
+        message = f"the file ends here, but {_expected(accepted)} must follow"
         return source.problem("TW103", line, column, message)
-    if set(error.accepts) == {"$END"}:
-        message = f"{_shown(error.token)} stands behind the end of the spec; a file holds one JSON object and no more"
+    if accepted == {"$END"}:
+        message = f"{_shown(token)} stands behind the end of the spec; a file holds one JSON object and no more"
         return source.problem("TW104", error.line, error.column, message)
-    message = f"{_shown(error.token)} can't stand here; {_expected(error)} is expected"
+    message = f"{_shown(token)} can't stand here; {_expected(accepted)} is expected"
     return source.problem("TW103", error.line, error.column, message)
 
 
@@ -233,8 +242,8 @@ def _shown(token: lark.Token) -> str:
     return quoted(_text(token) if token.type == "STRING" else str(token))
 
 
-def _expected(error: lark.UnexpectedToken) -> str:
-    names = [shown for terminal, shown in _TERMINALS.items() if terminal in error.accepts]
+def _expected(accepted: set[str]) -> str:
+    names = [shown for terminal, shown in _TERMINALS.items() if terminal in accepted]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 

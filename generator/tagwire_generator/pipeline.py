@@ -90,7 +90,7 @@ def generate(
 
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
-    tasks = []
+    tasks: list[_Task] = []
     for spec in find_specs(spec_set.specs):
         source = spec_set.source_name(spec.path)
         try:
@@ -177,7 +177,8 @@ def _merge(made: Iterable[tuple[str, Entry]]) -> dict[str, str]:
         for path, text in entry.files.items():
             # Not only the same path: some file systems see no difference between upper and lower case.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:
-                raise SpecError(f"{source or 'the package itself'} and {owner} both make {path}; rename one", file=owner)
+                made_by = f"{owner} and {source or 'the package itself'}"
+                raise SpecError(f"{made_by} both make {path}; rename the message of one", file=owner)
             files[path] = text
     return files
 

@@ -50,8 +50,18 @@ class ShapeFault:
         self.unusable = unusable
 
 
+class _Error(Protocol):
+    """What we use of jsonschema's errors; its own types leave the rest of a schema open."""
+
+    validator: str
+    validator_value: Any
+    instance: Any
+    schema: Any
+    absolute_path: Iterable[str | int]
+
+
 class _Validator(Protocol):
-    def iter_errors(self, instance: object) -> Iterable[jsonschema.ValidationError]: ...
+    def iter_errors(self, instance: object) -> Iterable[_Error]: ...
 
 
 @functools.lru_cache(maxsize=1)
@@ -64,14 +74,18 @@ def schema() -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1)
 def _validator() -> _Validator:
-    base = jsonschema.Draft202012Validator
-    # 7.0 is an integer to JSON Schema, but a slip in a spec.
-    checker = base.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    )
-    strict = jsonschema.validators.extend(base, type_checker=checker)
+    base: Any = jsonschema.Draft202012Validator
+    validators: Any = jsonschema.validators
+    checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    strict = validators.extend(base, type_checker=checker)
     strict.check_schema(schema())
-    return strict(schema())  # type: ignore[no-any-return]
+    validator: _Validator = strict(schema())
+    return validator
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    """7.0 is an integer to JSON Schema, but a slip in a spec."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shape_faults(root: Object) -> Iterator[ShapeFault]:
@@ -90,6 +104,8 @@ def shape_faults(root: Object) -> Iterator[ShapeFault]:
                 yield _unknown_word(node, error)
             case "type":
                 yield _wrong_kind(node, error)
+            case _:  # the patterns, which the reader checks
+                pass
 
 
 def _plain(node: Node) -> Any:
@@ -111,7 +127,7 @@ def _node_at(root: Object, path: Iterable[str | int]) -> Node:
     return node
 
 
-def _unknown_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[ShapeFault]:
+def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
     assert isinstance(node, Object)
     known = error.schema["properties"]
     is_optional_field = "nullable" in known
@@ -126,7 +142,7 @@ def _unknown_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[Sha
             yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {_near(key, known)}")
 
 
-def _missing_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[ShapeFault]:
+def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
@@ -135,17 +151,17 @@ def _missing_keys(node: Node, error: jsonschema.ValidationError) -> Iterator[Sha
             yield ShapeFault("TW113", place, f"the key {key!r} is missing in this object; add it", node)
 
 
-def _unknown_word(node: Node, error: jsonschema.ValidationError) -> ShapeFault:
+def _unknown_word(node: Node, error: _Error) -> ShapeFault:
     words = [word for word in error.validator_value if isinstance(word, str)]
-    if isinstance(error.instance, dict | list) or set(words) == {"true", "false"}:
+    if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
         message = f"{_shown(error.instance)} stands where {' or '.join(words)} must"
         return ShapeFault("TW111", node, message, node)
     message = f"{_shown(error.instance)} is not one of the words for this key; {_near(error.instance, words)}"
     return ShapeFault("TW112", node, message, node)
 
 
-def _wrong_kind(node: Node, error: jsonschema.ValidationError) -> ShapeFault:
-    kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+def _wrong_kind(node: Node, error: _Error) -> ShapeFault:
+    kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
     wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
     message = f"{_shown(error.instance)} stands where {' or '.join(wanted)} must"
     return ShapeFault("TW111", node, message, node)

@@ -30,7 +30,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
     """
     if not folder.is_dir():
         raise SpecError(f"{folder}: there is no such folder of specs", file=str(folder))
-    found = []
+    found: list[SpecFile] = []
     for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         components = Path(place).relative_to(folder).parts

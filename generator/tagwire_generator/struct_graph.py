@@ -48,17 +48,16 @@ class StructGraph:
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:
-        names = {
-            position: [self.target(spec) for spec in struct.fields] for position, struct in enumerate(self._structs)
+        held = {
+            position: [target for spec in struct.fields if (target := self.target(spec)) is not None]
+            for position, struct in enumerate(self._structs)
         }
-        sorter = graphlib.TopologicalSorter(
-            {position: [target for target in targets if target is not None] for position, targets in names.items()}
-        )
         try:
-            return tuple(sorter.static_order())
+            return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # the sorter lists each node before the one that holds it
-            self.cycle = tuple(self._structs[position].name for position in reversed(error.args[1]))
+            # the sorter lists each struct before the one that holds it
+            circle: list[int] = error.args[1]
+            self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()
 
     def _present(self) -> dict[int | None, Versions]:

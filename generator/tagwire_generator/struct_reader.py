@@ -124,7 +124,7 @@ class StructReader:
             self.structs.append(inline)
 
     def _reserved_tags(self, part: StructPart) -> tuple[int, ...]:
-        reading, tags = self._reading, []
+        reading, tags = self._reading, list[int]()
         for node in items(part.node.get("reservedTags")):
             if reading.is_refused(node):
                 part.wounds |= {"reservedTags", "members"}

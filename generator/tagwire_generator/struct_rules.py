@@ -38,8 +38,8 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
     for position, struct in enumerate(message.structs):
         name = struct.name
         if not name[0].isupper():
-            text = f"struct {named(name)} begins in lower case, so no field could refer to it; write {name[0].upper()}{name[1:]}"
-            yield Violation("TW301", "name", text, struct=position)
+            text = f"struct {named(name)} begins in lower case, so no field could refer to it"
+            yield Violation("TW301", "name", f"{text}; write {name[0].upper()}{name[1:]}", struct=position)
         other = first.setdefault(name.lower(), struct)
         if other is not struct:
             text = (
@@ -61,7 +61,7 @@ def _as(other: StructSpec, name: str) -> str:
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """Each struct type is declared, and exists wherever it is used."""
-    used = set()
+    used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:
             continue
@@ -80,10 +80,10 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         struct, present = message.structs[target], graph.present[position]
         where = spec.versions & present
         if not where and present:
-            text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}; they must meet"
-            yield Violation("TW310", "versions", text, ("message:validVersions",), index, position)
+            text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
+            yield Violation("TW310", "versions", f"{text}; they must meet", ("message:validVersions",), index, position)
         elif not where <= struct.versions:
-            text = f"field {spec.name} uses {struct.name} in versions {where}, but the struct exists in {struct.versions}; widen that"
+            text = f"field {spec.name} uses {struct.name} in versions {where}, but that has {struct.versions}; widen it"
             yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
     for position, struct in enumerate(message.structs):
         is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
@@ -114,7 +114,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
         if depth[position] == MAX_NESTING + 1:
             what = f"{struct.name} holds structs {MAX_NESTING} deep; at most {MAX_NESTING - 1} are allowed"
         elif count[position] > MAX_DEFAULT_STRUCTS:
-            what = f"a default {struct.name} would hold {count[position]} structs; at most {MAX_DEFAULT_STRUCTS} are allowed"
+            what = f"a default {struct.name} holds {count[position]} structs; at most {MAX_DEFAULT_STRUCTS} are allowed"
         if what:
             yield Violation("TW312", "name", what, struct=position)
             return
@@ -122,7 +122,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """No array element takes no bytes: a count of such elements could not be bounded by the input."""
-    found = set()
+    found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:
             continue
@@ -131,8 +131,15 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
             if (position, index) not in found:
                 found.add((position, index))
                 spec = (graph.root if position is None else message.structs[position]).fields[index]
-                text = f"in version {version} no member of {spec.struct} exists, so the elements of field {spec.name} would take no bytes; narrow its versions"
-                yield Violation("TW311", "type", text, ("message:validVersions", "message:members"), index, position)
+                text = f"in version {version} the elements of field {spec.name} take no bytes: {spec.struct} is empty"
+                yield Violation(
+                    "TW311",
+                    "type",
+                    f"{text}; narrow the field's versions",
+                    ("message:validVersions", "message:members"),
+                    index,
+                    position,
+                )
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:

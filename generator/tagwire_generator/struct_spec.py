@@ -36,8 +36,9 @@ class StructSpec:
 
     def _violations(self) -> Iterator[Violation]:
         if not _NAME.fullmatch(self.name):
-            message = f"{quoted(self.name)} can't be a struct's name; use an upper-case ASCII letter, then ASCII letters and digits"
-            yield Violation("TW301", "name", message)
+            message = f"{quoted(self.name)} can't be a struct's name"
+            remedy = "use an upper-case ASCII letter, then ASCII letters and digits"
+            yield Violation("TW301", "name", f"{message}; {remedy}")
         yield from self._name_violations()
         yield from self._reserved_violations()
         yield from self._tag_violations()

@@ -270,9 +270,9 @@ class LayoutReader(LayoutCursor):
         self, fields: "_Fields", tag: int, size: int, start: int, scopes: tuple[dict[str, Any], ...]
     ) -> None:
         """The value of a tagged field whose tag and size, from `start` on, have been read."""
-        if not 0 <= size <= self.left:
-            self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
         field = fields.known.get(tag)
+        if not 0 <= size <= self.left and (self.strict or field is None):
+            self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
         step: list[str | int] = ["unknown_tags", tag] if field is None else [field.name]
         self.path += step
         self.open(f"tag {tag}", start)

@@ -1,7 +1,5 @@
 """The error tree, the sentences, and the runtime level."""
 
-import re
-
 import pytest
 
 import tagwire
@@ -55,7 +53,7 @@ def test_spec_errors_hold_all_problems() -> None:
 
 def test_an_old_runtime_refuses_new_packages() -> None:
     require_level(RUNTIME_LEVEL, "my_messages")
-    with pytest.raises(RuntimeLevelError, match=re.escape(f"needs") + "|level") as caught:
+    with pytest.raises(RuntimeLevelError, match="level") as caught:
         require_level(RUNTIME_LEVEL + 1, "my_messages")
     assert f"my_messages was generated for runtime level {RUNTIME_LEVEL + 1}" in str(caught.value)
     assert "upgrade tagwire" in str(caught.value)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tagwire_generator.settings import SpecSet
 
 __all__ = ["command"]
+
+_DONE: Final = {"new": "wrote", "changed": "rewrote", "stale": "deleted"}
+_WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}
 
 
 @click.command("generate")
@@ -59,7 +62,7 @@ def command(
     if writes:
         for _, plan in plans:
             plan.apply()
-    _report(changes_of=plans, writes=writes)
+    _report(plans, writes=writes)
     if changes and (check or exit_non_zero_on_change):
         raise click.exceptions.Exit(1)
 
@@ -86,22 +89,24 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
             made.append((spec_set, generate(spec_set, jobs=jobs, use_cache=use_cache, progress=progress)))
     # Two sets may read the same specs: what is wrong with one is said once.
     problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
-    print_problems(problems, err=True)
-    if any(package.has_errors for _, package in made):
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        print_problems(errors, err=True)
         click.echo(f"\n{summary(problems)}; nothing was written", err=True)
         raise click.exceptions.Exit(1)
+    if problems:  # warnings never stop generation, and would bury what it has to say
+        click.echo(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
-def _report(changes_of: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
-    for spec_set, plan in changes_of:
+def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
+    words = _DONE if writes else _WOULD
+    for spec_set, plan in plans:
         for change in plan.changes:
-            done = {"new": "wrote", "changed": "wrote", "stale": "deleted"}[change.kind]
-            would = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}[change.kind]
-            click.echo(f"{done if writes else would} {spec_set.source_name(change.path)}", err=True)
-    number = sum(len(plan.changes) for _, plan in changes_of)
+            click.echo(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+    number = sum(len(plan.changes) for _, plan in plans)
     if not number:
-        click.echo(f"{count(len(changes_of), 'package')} up to date", err=True)
+        click.echo(f"{count(len(plans), 'package')} up to date", err=True)
     elif writes:
         click.echo(f"{count(number, 'file')} changed", err=True)
     else:

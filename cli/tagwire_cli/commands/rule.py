@@ -23,8 +23,8 @@ def command(rule_id: str | None) -> None:
     from tagwire_generator.rules import RULES
 
     if rule_id is None:
-        for rule in RULES.values():
-            click.echo(f"{rule.id}  {rule.severity:7}  {rule.title}")
+        for each in RULES.values():
+            click.echo(f"{each.id}  {each.severity:7}  {each.title}")
         return
     rule = RULES.get(rule_id.upper())
     if rule is None:

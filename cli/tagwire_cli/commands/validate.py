@@ -1,6 +1,7 @@
 """`tagwire validate`: specs against the rules of the language, without generating anything."""
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,11 +68,8 @@ def _chosen(settings: "Settings", paths: Sequence[str]) -> list[str]:
     chosen: list[str] = []
     for path in paths or [str(settings.root)]:
         place = Path(path).resolve()
-        below = [spec_set for spec_set in settings.sets if spec_set.specs != place and spec_set.specs.is_relative_to(place)]
-        if path == _STDIN or not below:
-            chosen.append(path)
-        else:
-            chosen += [os.path.relpath(spec_set.specs) for spec_set in below]
+        below = [each.specs for each in settings.sets if each.specs != place and each.specs.is_relative_to(place)]
+        chosen += [path] if path == _STDIN or not below else map(os.path.relpath, below)
     return list(dict.fromkeys(chosen))
 
 
@@ -120,8 +118,9 @@ def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["P
 
 
 def _standard_input() -> str:
-    data = click.get_binary_stream("stdin").read()
+    data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError(f"<stdin>: byte {error.start}, 0x{data[error.start]:02x}, is no UTF-8", file="<stdin>") from error
+        found = f"byte {error.start}, 0x{data[error.start]:02x}"
+        raise SpecError(f"<stdin>: {found}, is no UTF-8", file="<stdin>") from error

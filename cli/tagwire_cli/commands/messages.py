@@ -1,0 +1,74 @@
+"""`tagwire messages`: what messages a package has."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire_cli.output import Column, print_table, write_json
+from tagwire_cli.packages import find_registry, package_option
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+
+__all__ = ["command"]
+
+_COLUMNS = (
+    Column("name", style="cyan"),
+    Column("kind"),
+    Column("key", is_number=True),
+    Column("component"),
+    Column("versions"),
+    Column("flexible"),
+)
+
+
+@click.command("messages")
+@click.option("--kind", metavar="KIND", help="Only messages of this kind: request, response, header, metadata ...")
+@click.option("--component", metavar="NAME", help="Only messages of this component: clients, group, cluster ...")
+@click.option("--json", "as_json", is_flag=True, help="A JSON list instead of a table.")
+@package_option
+def command(kind: str | None, component: str | None, as_json: bool, package: str | None) -> None:
+    """List the messages: kind, API key, versions.
+
+    The column `flexible` has the versions with tagged fields and compact
+    lengths. API keys of records repeat across components.
+
+    \b
+    Examples:
+      tagwire messages
+      tagwire messages --kind request --component clients
+      tagwire messages --json | jq -r '.[].name'
+      tagwire messages --package inventory_messages
+    """
+    registry = find_registry(package)
+    messages = [registry[name] for name in registry.names()]
+    _require("--kind", kind, {message.KIND for message in messages})
+    _require("--component", component, {message.COMPONENT for message in messages})
+    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, each.COMPONENT)]
+    if as_json:
+        write_json([_facts(message) for message in chosen])
+        return
+    print_table(_COLUMNS, [_row(message) for message in chosen])
+
+
+def _require(option: str, value: str | None, known: set[str]) -> None:
+    if value is not None and value not in known:
+        raise click.BadParameter(f"no message has {value!r}; there are {', '.join(sorted(known))}", param_hint=option)
+
+
+def _row(message: "type[Message]") -> tuple[str, ...]:
+    key = "" if message.API_KEY is None else str(message.API_KEY)
+    versions, flexible = str(message.VERSIONS), str(message.FLEXIBLE_VERSIONS)
+    return message.NAME, message.KIND, key, message.COMPONENT, versions, flexible
+
+
+def _facts(message: "type[Message]") -> dict[str, Any]:
+    return {
+        "name": message.NAME,
+        "kind": message.KIND,
+        "apiKey": message.API_KEY,
+        "component": message.COMPONENT,
+        "versions": str(message.VERSIONS),
+        "flexibleVersions": str(message.FLEXIBLE_VERSIONS),
+        "latestStable": message.LATEST_STABLE,
+    }

@@ -1,0 +1,223 @@
+"""`tagwire show`: the fields of a message, in all versions or in one."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire_cli.output import Column, print_table, write_json
+from tagwire_cli.packages import find_message, find_registry, package_option, require_version
+
+if TYPE_CHECKING:
+    from tagwire.layout import Item, StructLayout
+    from tagwire.message import Message, Struct
+    from tagwire.rows import FieldRow
+
+__all__ = ["command"]
+
+_FIELD = Column("field", style="cyan")
+_BY_VERSIONS = (
+    _FIELD,
+    Column("type"),
+    Column("versions"),
+    Column("nullable"),
+    Column("tag"),
+    Column("default"),
+    Column("ignorable"),
+)
+_IN_WIRE_ORDER = (_FIELD, Column("type"), Column("tag"), Column("default"))
+_INDENT = "  "
+
+
+@click.command("show")
+@click.argument("name", metavar="MESSAGE")
+@click.option("--version", type=int, metavar="N", help="The layout of one version, in wire order.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@package_option
+def command(name: str, version: int | None, as_json: bool, package: str | None) -> None:
+    """Show the fields of MESSAGE, and what each is in which versions.
+
+    Fields of a struct stand indented below it. An ignorable field is dropped in
+    silence by versions that lack it; any other is refused there unless it has
+    its default. With --version, what stands on the wire: types with their
+    length encoding (compact, nullable), tagged fields where their section is.
+
+    \b
+    Examples:
+      tagwire show OffsetCommitRequest
+      tagwire show OffsetCommitRequest --version 9
+      tagwire show MetadataResponse --json
+    """
+    message = find_message(find_registry(package), name)
+    if version is None:
+        _show_versions(message, as_json=as_json)
+    else:
+        require_version(message, version)
+        _show_layout(message, version, as_json=as_json)
+
+
+# ---------------------------------------------------------------- all versions
+
+
+def _show_versions(message: "type[Message]", *, as_json: bool) -> None:
+    if as_json:
+        write_json({**_head(message), "fields": [_field(row) for row in message.FIELDS]})
+        return
+    for line in _title(message):
+        click.echo(line)
+    rows = [_cells(row, depth) for row, depth in _walk(message, 0)]
+    if rows:
+        click.echo()
+        print_table(_BY_VERSIONS, rows)
+
+
+def _head(message: "type[Message]") -> dict[str, Any]:
+    headers = [{"versions": str(versions), "header": number} for versions, number in message.HEADER_VERSIONS]
+    return {
+        "name": message.NAME,
+        "kind": message.KIND,
+        "apiKey": message.API_KEY,
+        "component": message.COMPONENT,
+        "versions": str(message.VERSIONS),
+        "flexibleVersions": str(message.FLEXIBLE_VERSIONS),
+        "latestStable": message.LATEST_STABLE,
+        "headerVersions": headers,
+    }
+
+
+def _title(message: "type[Message]") -> Iterator[str]:
+    key = "" if message.API_KEY is None else f", API key {message.API_KEY}"
+    where = f" of {message.COMPONENT}" if message.COMPONENT else ""
+    yield f"{message.NAME}: {message.KIND}{where}{key}"
+    facts = [f"versions {message.VERSIONS}", f"flexible {message.FLEXIBLE_VERSIONS}"]
+    if message.LATEST_STABLE != message.VERSIONS.highest:
+        facts.append(f"latest stable {message.LATEST_STABLE}")
+    facts += [f"header {number} in {versions}" for versions, number in message.HEADER_VERSIONS]
+    yield ", ".join(facts)
+
+
+def _walk(struct: "type[Struct]", depth: int) -> Iterator[tuple["FieldRow", int]]:
+    for row in struct.FIELDS:
+        yield row, depth
+        if row.struct is not None:
+            yield from _walk(row.struct, depth + 1)
+
+
+def _cells(row: "FieldRow", depth: int) -> tuple[str, ...]:
+    compact = "" if row.flexible is None else f", compact in {row.flexible}"
+    tag = "" if row.tag is None else str(row.tag) if row.tagged == row.versions else f"{row.tag} in {row.tagged}"
+    return (
+        _INDENT * depth + row.name,
+        row.type + compact,
+        str(row.versions),
+        str(row.nullable) if row.nullable else "",
+        tag,
+        _default_text(row.default),
+        "ignorable" if row.ignorable else "",
+    )
+
+
+def _field(row: "FieldRow") -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "name": row.name,
+        "jsonName": row.json_name,
+        "type": row.type,
+        "versions": str(row.versions),
+        "nullableVersions": str(row.nullable),
+        "tag": row.tag,
+        "taggedVersions": str(row.tagged),
+        "default": _default(row.default),
+        "ignorable": row.ignorable,
+    }
+    if row.flexible is not None:
+        facts["flexibleVersions"] = str(row.flexible)
+    if row.struct is not None:
+        facts["fields"] = [_field(inner) for inner in row.struct.FIELDS]
+    return facts
+
+
+# ---------------------------------------------------------------- one version
+
+
+def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> None:
+    from tagwire.rows import layout_of
+
+    root = layout_of(message, version).root
+    if as_json:
+        write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
+        return
+    click.echo(f"{message.NAME} v{version}: at least {root.minimum} bytes")
+    rows = list(_wire_rows(root, 0))
+    if rows:
+        click.echo()
+        print_table(_IN_WIRE_ORDER, rows)
+    if root.missing:
+        lacking = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
+        click.echo(f"\nNot in this version: {lacking}")
+
+
+def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
+    from tagwire.layout import OptionalBuffer
+
+    def rows(fields: "tuple[Item, ...]", depth: int) -> Iterator[tuple[str, ...]]:
+        for item in fields:
+            tag = "" if item.tag is None else str(item.tag)
+            yield _INDENT * depth + item.name, str(item.type), tag, _default_text(item.default)
+            nested = _nested(item)
+            if nested is not None:
+                yield from _wire_rows(nested, depth + 1)
+
+    if isinstance(struct.section, OptionalBuffer):
+        yield _INDENT * depth + "(optional fields)", f"{struct.section.length.name} lengths", "", ""
+        yield from rows(struct.section.fields, depth + 1)
+    yield from rows(struct.items, depth)
+    if struct.section is not None and not isinstance(struct.section, OptionalBuffer):
+        yield _INDENT * depth + "(tagged fields)", "uvarint count", "", ""
+        yield from rows(struct.section.fields, depth + 1)
+
+
+def _struct(struct: "StructLayout") -> dict[str, Any]:
+    """Items and tagged fields as they stand on the wire, and what the version lacks."""
+    return {
+        "items": [_item(item) for item in struct.items],
+        "section": None if struct.section is None else type(struct.section).__name__,
+        "taggedFields": [_item(item) for item in struct.section.fields] if struct.section else [],
+        "missing": [{"name": field.name, "ignorable": field.ignorable} for field in struct.missing],
+    }
+
+
+def _item(item: "Item") -> dict[str, Any]:
+    nested = _nested(item)
+    facts = {
+        "name": item.name,
+        "jsonName": item.json_name,
+        "type": str(item.type),
+        "tag": item.tag,
+        "default": _default(item.default),
+    }
+    return facts if nested is None else {**facts, "struct": _struct(nested)}
+
+
+def _nested(item: "Item") -> "StructLayout | None":
+    from tagwire.layout import Array, Nested
+
+    type_ = item.type.element if isinstance(item.type, Array) else item.type
+    return type_.struct if isinstance(type_, Nested) else None
+
+
+# ---------------------------------------------------------------- defaults
+
+
+def _default(value: Any) -> Any:
+    """A default as JSON; {} is a struct of its own defaults."""
+    from tagwire.json_form import json_value
+    from tagwire.layout import DEFAULT_STRUCT
+
+    if value is DEFAULT_STRUCT:
+        return {}
+    return list(value) if isinstance(value, tuple) else json_value(value)
+
+
+def _default_text(value: Any) -> str:
+    return json.dumps(_default(value), ensure_ascii=False)

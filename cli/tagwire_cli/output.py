@@ -1,0 +1,70 @@
+"""What commands give: tables for people, JSON for programs, bytes. All of it goes to standard output.
+
+On a terminal a table is drawn by rich; everywhere else it is plain aligned
+text, one line a row, for grep and for logs.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from tagwire_cli.diagnostics import is_coloured
+
+__all__ = ["Column", "print_table", "write_bytes", "write_json"]
+
+_GAP: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its title, and how its cells are shown."""
+
+    title: str
+    is_number: bool = False
+    style: str = ""
+    """rich's name of a colour, for terminals."""
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print the rows under their titles."""
+    if is_coloured(sys.stdout):
+        _print_rich(columns, rows)
+        return
+    titles = [column.title for column in columns]
+    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
+    for row in (titles, *rows):
+        cells = (
+            cell.rjust(width) if column.is_number else cell.ljust(width)
+            for column, cell, width in zip(columns, row, widths, strict=True)
+        )
+        click.echo(_GAP.join(cells).rstrip())
+
+
+def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        justify: Any = "right" if column.is_number else "left"
+        table.add_column(column.title, justify=justify, style=column.style, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))  # Text: a cell is never markup
+    Console(file=sys.stdout, highlight=False).print(table)
+
+
+def write_json(value: Any) -> None:
+    """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
+    write_bytes(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def write_bytes(data: bytes) -> None:
+    """Exactly these bytes."""
+    stream = click.get_binary_stream("stdout")
+    stream.write(data)
+    stream.flush()

@@ -1,0 +1,111 @@
+"""The generated package that a command works with, and its messages by what a person types.
+
+Kafka's messages are the ones meant unless somebody says otherwise: by
+`--package`, or by the spec sets of the project that the command runs in. What
+is wrong here is wrong usage (exit 2), not bad data.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+    from tagwire.registry import Registry
+
+__all__ = ["find_message", "find_registry", "find_response", "package_option", "require_version"]
+
+_KAFKA: Final = "tagwire_messages"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def package_option(function: F) -> F:
+    """The option `--package`, whose value `find_registry` takes."""
+    return click.option(
+        "--package",
+        metavar="NAME",
+        help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
+    )(function)
+
+
+def find_registry(package: str | None) -> "Registry":
+    """The registry of `package`, or of the one that is meant if it is None.
+
+    A package that a spec set of this project writes is found where the set
+    writes it, installed or not. Raises click.BadParameter for a package that
+    can't be imported or is no generated one, SettingsError for bad settings.
+    """
+    from tagwire.registry import Registry
+
+    name = _located(package)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise click.BadParameter(
+            f"{name!r} can't be imported; is it generated (`tagwire generate`), installed or on PYTHONPATH?",
+            param_hint="--package",
+        ) from None
+    registry = getattr(module, "registry", None)
+    if not isinstance(registry, Registry):
+        raise click.BadParameter(
+            f"{name!r} is no generated package: it has no message registry", param_hint="--package"
+        )
+    return registry
+
+
+def _located(package: str | None) -> str:
+    """The package's name; the folder that its spec set writes to is put at the end of the import path."""
+    from tagwire_generator.settings import find_root, load
+
+    sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
+    chosen = next((each for each in sets if package in (None, each.package)), None)
+    if chosen is None:
+        return package or _KAFKA
+    # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
+    sys.path.append(str(chosen.output))
+    return chosen.package
+
+
+def find_message(registry: "Registry", name: str) -> "type[Message]":
+    """The message class of this name. Raises click.BadParameter with near names."""
+    if name not in registry:
+        raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
+    return registry[name]
+
+
+def require_version(message: "type[Message]", version: int) -> None:
+    """Refuse a version that the message lacks, with those that it has."""
+    if version not in message.VERSIONS:
+        supported = f"supported versions are {message.VERSIONS}"
+        raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")
+
+
+def find_response(registry: "Registry", text: str) -> "type[Message]":
+    """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
+    from tagwire.registry import UnknownMessageError
+
+    if text.isascii() and text.isdigit():
+        try:
+            return registry.response(int(text))
+        except UnknownMessageError as error:
+            raise click.BadParameter(str(error), param_hint="API") from None
+    name = text.removesuffix("Request").removesuffix("Response")
+    if f"{name}Response" not in registry:
+        names = [each.removesuffix("Response") for each in registry.names() if each.endswith("Response")]
+        raise click.BadParameter(f"there is no API {text!r}; {_near(name, names)}", param_hint="API")
+    return registry[f"{name}Response"]
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    by_lower = {each.lower(): each for each in names}
+    near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
+    return f"did you mean {' or '.join(near)}?" if near else "`tagwire messages` lists them all"
