@@ -19,6 +19,13 @@ COMMANDS: Final = {
     "generate": "tagwire_cli.commands.generate",
     "validate": "tagwire_cli.commands.validate",
     "rule": "tagwire_cli.commands.rule",
+    "import": "tagwire_cli.commands.import_specs",
+    "messages": "tagwire_cli.commands.messages",
+    "show": "tagwire_cli.commands.show",
+    "encode": "tagwire_cli.commands.encode",
+    "decode": "tagwire_cli.commands.decode",
+    "explain": "tagwire_cli.commands.explain",
+    "demo": "tagwire_cli.commands.demo",
     "engine": "tagwire_cli.commands.engine",
 }
 """Name to module, in the order in which people meet them."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import Any, Final, Protocol
 
-import jsonschema
+from jsonschema import Draft202012Validator, validators
 
 from tagwire_generator.parse import Items, Node, Object, Scalar
 from tagwire_generator.problems import quoted
@@ -74,10 +74,10 @@ def schema() -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1)
 def _validator() -> _Validator:
-    base: Any = jsonschema.Draft202012Validator
-    validators: Any = jsonschema.validators
+    base: Any = Draft202012Validator
+    extend: Any = validators.extend
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    strict = validators.extend(base, type_checker=checker)
+    strict = extend(base, type_checker=checker)
     strict.check_schema(schema())
     validator: _Validator = strict(schema())
     return validator

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from struct import error as struct_error
 from struct import pack
 from typing import Any, NoReturn
-from uuid import UUID
 
 from tagwire.errors import EncodeError
 from tagwire.layout import (
@@ -32,8 +31,9 @@ from tagwire.layout_cursor import dotted
 from tagwire.layout_reader import holds
 from tagwire.optional_buffer import TAG_MAX
 from tagwire.shown import near, shown
+from tagwire.tagged_section import NO_TAGS
 from tagwire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
-from tagwire.wire import binary
+from tagwire.wire import binary, uuid_bytes
 from tagwire.wire_types import WireType
 
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
@@ -112,7 +112,7 @@ class LayoutWriter:
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
-            if not all(hasattr(value, name) for name in struct.cls.__slots__):  # type: ignore[attr-defined]
+            if not all(hasattr(value, name) for name in _needed(struct)):
                 self.fail(f"{shown(value)} is no {struct.cls.__name__}")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
@@ -131,7 +131,7 @@ class LayoutWriter:
                         f"is {shown(get(field.name))}, which this version can't carry; "
                         f"only the default, {shown(field.default_value())}, is possible here"
                     )
-        if struct.section is None and get("unknown_tags"):
+        if struct.section is None and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):
                 self.fail("this version has no tagged fields, so it can't carry unknown ones")
 
@@ -170,9 +170,9 @@ class LayoutWriter:
             if family == "boolean":
                 value = {False: 0, True: 1}[value]
             elif family == "uuid":
-                return _uuid_bytes(value)
+                return uuid_bytes(value)
             return pack(">" + wire.code, value)
-        except (struct_error, TypeError, KeyError, OverflowError, AttributeError):
+        except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             self.fail(f"{shown(value)} is no {_expected(wire)}")
 
     def varint(self, type: Varint, value: Any) -> bytes:
@@ -224,21 +224,17 @@ class LayoutWriter:
     def bytes(self, value: Any) -> "bytes | bytearray | memoryview":
         try:
             return binary(value)
-        except TypeError:
+        except (TypeError, ValueError, BufferError):
             self.fail(f"{shown(value)} is no bytes-like object")
 
     def array(self, type: Array, value: Any, out: Any) -> None:
         if value is None:
             self.null(type, out)
             return
-        try:
-            count = len(value)
-        except TypeError:
-            self.fail(f"{shown(value)} is no sequence")
-        if isinstance(value, str | bytes | bytearray | memoryview):
-            self.fail(f"{shown(value)} is no sequence of {type.element}")
+        if not isinstance(value, tuple | list):
+            self.fail(f"{shown(value)} is no tuple or list of {type.element}")
         if type.length is not None:
-            self.length(type.length, count, out)
+            self.length(type.length, len(value), out)
         for index, element in enumerate(value):
             with self.at(index):
                 self.value(type.element, element, out)
@@ -291,8 +287,6 @@ class LayoutWriter:
         return sorted(found, key=lambda field: field[0])
 
     def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
-        if unknown is None:
-            return []
         if not isinstance(unknown, Mapping):
             self.fail(f"{shown(unknown)} is no mapping of tags to bytes")
         for tag in unknown:
@@ -305,19 +299,24 @@ class LayoutWriter:
 
 def differs(value: Any, default: Any) -> bool:
     """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
-    if isinstance(default, tuple) and hasattr(value, "__len__"):
+    if isinstance(default, tuple) and isinstance(value, tuple | list):
         return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
-    return bool(value != default)
+    try:
+        return bool(value != default)
+    except (AttributeError, TypeError, ValueError):
+        return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
+
+
+def _needed(struct: StructLayout) -> Iterator[str]:
+    """The attributes that a version asks its values for: not those that it would drop anyway."""
+    yield "unknown_tags"
+    yield from (field.name for field in struct.missing if not field.ignorable)
+    yield from (field.name for field in struct.fields)
 
 
 def _default(field: Item | None) -> Any:
-    return None if field is None else field.default_value()
-
-
-def _uuid_bytes(value: Any) -> bytes:
-    if not isinstance(value, UUID):
-        raise TypeError
-    return value.bytes
+    """What a dict lacks: a field, or the unknown tags, which are none."""
+    return NO_TAGS if field is None else field.default_value()
 
 
 def _expected(wire: WireType) -> str:

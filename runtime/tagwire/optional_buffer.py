@@ -9,7 +9,7 @@ tag's two bytes; a message says which.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tagwire.tagged_section import merged_fields
+from tagwire.tagged_section import NO_TAGS, merged_fields
 from tagwire.varint import to_zigzag, uvarint_bytes
 from tagwire.wire import Binary, Malformed, Refused, uvarint
 
@@ -57,7 +57,7 @@ class BufferForm:
         known_tags: frozenset[int] = frozenset(),
     ) -> None:
         """Append a buffer: `known` are those to write, in tag order; `known_tags` all that the version knows."""
-        fields = merged_fields(known, unknown, known_tags, TAG_MAX) if unknown else known
+        fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:
             size = len(data) + self._tag_bytes
             if size == 0:

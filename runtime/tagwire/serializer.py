@@ -23,7 +23,7 @@ M = TypeVar("M", bound="Message")
 
 READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """What `read` may raise on bad bytes: Malformed and UnicodeDecodeError are ValueErrors."""
-WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError)
+WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 """What `write` may raise on a bad value: Refused and UnicodeEncodeError are ValueErrors."""
 
 

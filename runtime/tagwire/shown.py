@@ -25,7 +25,10 @@ def shown(value: object) -> str:
             else f"{str.__repr__(value[:_LONGEST])}... ({len(value)} characters)"
         )
     if isinstance(value, bytes | bytearray | memoryview):
-        return _shown_bytes(memoryview(value))
+        try:
+            return _shown_bytes(memoryview(value))
+        except ValueError:
+            return "a released memoryview"
     if isinstance(value, tuple | list):
         return "()" if not value else f"a {type(value).__name__} of {len(value)}"
     return str(value) if isinstance(value, UUID) else f"a {type(value).__name__}"

@@ -52,6 +52,8 @@ def merged_fields(
     known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
 ) -> list[tuple[int, Binary]]:
     """Known and unknown tagged fields in tag order."""
+    if not isinstance(unknown, Mapping):
+        raise Refused
     for tag in unknown:
         if type(tag) is not int or not 0 <= tag <= highest or tag in known_tags:
             raise Refused
@@ -65,7 +67,7 @@ def put_tags(
     known_tags: frozenset[int] = frozenset(),
 ) -> None:
     """Append a tagged section: `known` are those to write, in tag order; `known_tags` all that the version knows."""
-    fields = merged_fields(known, unknown, known_tags, UVARINT_MAX) if unknown else known
+    fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))
     for tag, data in fields:
         put_uvarint(out, tag)

@@ -56,6 +56,7 @@ __all__ = [
     "read_uuids",
     "required",
     "string_length",
+    "uuid_bytes",
     "uuid_of",
     "uvarint",
 ]
@@ -109,10 +110,17 @@ def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]
     return tuple(uuid_of(buf[at : at + 16]) for at in range(pos, end, 16)), end
 
 
+def uuid_bytes(value: UUID) -> bytes:
+    """The 16 bytes of a UUID, and of nothing else that has an attribute `bytes`: struct would pad those or cut them."""
+    if not isinstance(value, UUID):
+        raise Refused
+    return value.int.to_bytes(16, "big")
+
+
 def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
     """Append UUIDs without a count."""
     for value in values:
-        out += value.bytes
+        out += uuid_bytes(value)
 
 
 def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
@@ -264,12 +272,15 @@ def required(value: T | None) -> T:
 
 # ---------------------------------------------------------------- strings
 
+_utf8 = str.encode
+"""Not `value.encode()`: that takes whatever has a method of this name."""
+
 
 def put_string(out: bytearray, value: str | None) -> None:
     """Append an int16 length and UTF-8."""
     if value is None:
         raise Refused
-    data = value.encode()
+    data = _utf8(value)
     out += _pack_int16(len(data))
     out += data
 
@@ -286,7 +297,7 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
     """Append a compact length and UTF-8."""
     if value is None:
         raise Refused
-    data = value.encode()
+    data = _utf8(value)
     size = len(data) + 1
     if size < 0x80:
         out.append(size)

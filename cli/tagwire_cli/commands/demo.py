@@ -1,0 +1,195 @@
+"""`tagwire demo`: captured traffic, decoded and encoded again."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire.errors import TagwireError
+from tagwire_cli.captures import Capture, message_of, read_captures, read_faults, round_trip
+from tagwire_cli.diagnostics import count
+from tagwire_cli.output import Column, print_table
+from tagwire_cli.packages import find_registry, package_option
+from tagwire_cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
+
+__all__ = ["command"]
+
+_APIS_SHOWN: Final = 4
+_FAILURES_SHOWN: Final = 10
+_EXPLAINED_BYTES: Final = range(48, 97)
+_COLUMNS: Final = (
+    Column("client", style="cyan"),
+    Column("frames", is_number=True),
+    Column("bytes", is_number=True),
+    Column("APIs", is_number=True),
+    Column("most of them"),
+)
+
+
+@dataclass
+class _Outcome:
+    """What became of the frames of a file."""
+
+    good: list[Capture] = field(default_factory=list)
+    refused: list[tuple[Capture, TagwireError]] = field(default_factory=list)
+    """Senders' faults."""
+    failed: list[tuple[Capture, str]] = field(default_factory=list)
+    """Frames that should have passed, or should not."""
+    lacking: int = 0
+    """Frames of APIs and versions that the package does not have."""
+    seconds: float = 0.0
+
+
+@click.command("demo")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@package_option
+def command(file: Path, package: str | None) -> None:
+    """Decode captured traffic of real clients, and encode it again to the same bytes.
+
+    FILE has a frame a line, as JSON (gzipped or not): client_label, dir ("req"
+    or "resp"), api_key, api_version and hex. Each frame is decoded strictly.
+    Frames listed in sender_faults.json beside FILE must be refused, all others
+    must come out as they went in; else the exit status is 1. At last one
+    request is explained byte by byte.
+
+    \b
+    Example:
+      tagwire demo tests/data/captures/captures.jsonl.gz
+    """
+    registry = find_registry(package)
+    captures = read_captures(file)
+    faults = read_faults(file)
+    outcome = _replayed(registry, captures, faults)
+    _print_clients(registry, outcome.good)
+    _print_summary(outcome)
+    _print_faults(registry, outcome, faults)
+    _print_failures(registry, outcome)
+    if outcome.failed or not outcome.good:
+        raise click.exceptions.Exit(1)
+    _explain_one(registry, outcome.good)
+
+
+def _replayed(registry: "Registry", captures: Sequence[Capture], faults: dict[str, str]) -> _Outcome:
+    outcome = _Outcome()
+    with progress_bar("frames") as tell:
+        for number, capture in enumerate(captures):
+            _replay(registry, capture, capture.digest in faults, outcome)
+            if tell is not None and number % 100 == 0:
+                tell(number, len(captures))
+    return outcome
+
+
+def _replay(registry: "Registry", capture: Capture, is_fault: bool, outcome: _Outcome) -> None:
+    if not is_fault and not _has_version(registry, capture):
+        outcome.lacking += 1
+        return
+    error = None
+    again = b""
+    start = time.perf_counter()
+    try:
+        again = round_trip(registry, capture)
+    except TagwireError as refusal:
+        error = refusal
+    outcome.seconds += time.perf_counter() - start
+    if is_fault and error is not None:
+        outcome.refused.append((capture, error))
+    elif is_fault:
+        outcome.failed.append((capture, "is a sender's fault, but was accepted"))
+    elif error is not None:
+        outcome.failed.append((capture, f"was refused: {error}"))
+    elif again != capture.data:
+        outcome.failed.append((capture, "came out with other bytes"))
+    else:
+        outcome.good.append(capture)
+
+
+def _has_version(registry: "Registry", capture: Capture) -> bool:
+    try:
+        message = message_of(registry, capture)
+    except TagwireError:
+        return False
+    return capture.version in message.VERSIONS or message.FALLBACK is not None
+
+
+def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
+    """A row for each client: how many frames, and of which APIs."""
+    by_client: dict[str, list[Capture]] = defaultdict(list)
+    for capture in captures:
+        by_client[capture.client].append(capture)
+    rows = []
+    for client, frames in sorted(by_client.items(), key=lambda item: (-len(item[1]), item[0])):
+        apis = Counter(_api_name(registry, frame) for frame in frames)
+        most = [f"{name} {number}" for name, number in apis.most_common(_APIS_SHOWN)]
+        more = len(apis) - len(most)
+        text = ", ".join(most) + (f" and {count(more, 'more API')}" if more else "")
+        size = sum(len(frame.data) for frame in frames)
+        rows.append((client, f"{len(frames):,}", f"{size:,}", str(len(apis)), text))
+    if rows:
+        print_table(_COLUMNS, rows)
+        click.echo()
+
+
+def _api_name(registry: "Registry", capture: Capture) -> str:
+    return message_of(registry, capture).NAME.removesuffix("Request").removesuffix("Response")
+
+
+def _print_summary(outcome: _Outcome) -> None:
+    good = outcome.good
+    requests = sum(capture.is_request for capture in good)
+    size = sum(len(capture.data) for capture in good)
+    pairs = {(capture.api_key, capture.version) for capture in good}
+    apis = {api_key for api_key, _ in pairs}
+    clients = {capture.client for capture in good}
+    click.echo(
+        f"{len(good):,} frames ({requests:,} requests, {len(good) - requests:,} responses, {size:,} bytes) of "
+        f"{count(len(clients), 'client')}: {count(len(apis), 'API')}, {len(pairs)} versions of them."
+    )
+    rate = f"{len(good) / outcome.seconds:,.0f} messages/s" if outcome.seconds else "at once"
+    click.echo(
+        f"All decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
+        "loading the classes included."
+    )
+    if outcome.lacking:
+        click.echo(f"{count(outcome.lacking, 'frame')} left out: the package lacks their API or version.")
+
+
+def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
+    if outcome.refused:
+        click.echo(f"\nRefused, since the sender erred: {count(len(outcome.refused), 'frame')}.")
+    for capture, error in outcome.refused:
+        click.echo(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
+        click.echo(f"    {error}")
+
+
+def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
+    for capture, reason in outcome.failed[:_FAILURES_SHOWN]:
+        click.echo(f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True)
+    if outcome.failed:
+        click.echo(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
+    elif not outcome.good:
+        click.echo("tagwire: there was no frame to decode", err=True)
+
+
+def _what(registry: "Registry", capture: Capture) -> str:
+    return f"{message_of(registry, capture).NAME} v{capture.version}"
+
+
+def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
+    """A request of a length that fits the screen, the one with the most fields."""
+    from tagwire.tracer import trace_request
+    from tagwire_cli.commands.explain import print_trace
+
+    fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)
+    traces = [(capture, trace_request(registry, capture.data)) for capture in fitting]
+    if not traces:
+        return
+    capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
+    click.echo(f"\nOne of them, as `tagwire explain --request` prints it; {capture.client} sent it:\n")
+    print_trace(trace)

@@ -1,0 +1,124 @@
+"""[tool.tagwire] of pyproject.toml: what it gives, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from tagwire.errors import SpecError
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.resources import folder
+from tagwire_generator.settings import Settings, SettingsError, find_root, load
+
+
+def settings_of(root: Path, text: str) -> Settings:
+    (root / "pyproject.toml").write_text(text, encoding="utf-8")
+    return load(root)
+
+
+@pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
+def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    (only,) = load(tmp_path).sets
+    assert (only.root, only.specs, only.package) == (tmp_path, tmp_path / "message_specs", "messages")
+    assert only.directory == tmp_path / "generated" / "messages"
+    assert only.options == SpecOptions()
+    assert only.templates == folder("templates")
+
+
+def test_a_set_has_what_is_written(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [tool.tagwire]
+        templates = "ours"
+
+        [[tool.tagwire.sets]]
+        specs = "specs/one"
+        package = "wire.one"
+        output = "src"
+        options = { tag_gaps = true, length_varint = "unsigned" }
+
+        [[tool.tagwire.sets]]
+        specs = "specs/two"
+        package = "wire.two"
+        templates = "theirs"
+        """,
+    )
+    one, two = settings.sets
+    assert one.specs == tmp_path / "specs" / "one"
+    assert one.directory == tmp_path / "src" / "wire" / "one"
+    assert one.options == SpecOptions(tag_gaps=True, length_varint="unsigned")
+    assert (one.templates, two.templates) == (tmp_path / "ours", tmp_path / "theirs")
+    assert two.directory == tmp_path / "generated" / "wire" / "two"
+    assert one.source_name(tmp_path / "specs" / "one" / "a" / "Foo.json") == "specs/one/a/Foo.json"
+
+
+def test_the_set_of_a_path(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [[tool.tagwire.sets]]
+        specs = "specs/one"
+        package = "one"
+        [[tool.tagwire.sets]]
+        specs = "specs/two"
+        package = "two"
+        """,
+    )
+    one, two = settings.sets
+    assert settings.set_of(tmp_path / "specs" / "one" / "Foo.json") is one
+    assert settings.set_of(tmp_path / "specs" / "two") is two
+    assert settings.set_of(tmp_path / "specs" / "twofold") is None
+
+
+def test_the_root_is_the_nearest_folder_with_settings(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    assert find_root(inner) == tmp_path
+    (tmp_path / "a" / "pyproject.toml").touch()
+    assert find_root(inner) == tmp_path / "a"
+
+
+SET = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "messages"\n'
+ABSOLUTE = Path("/specs").absolute().as_posix()
+
+REFUSED = {
+    "no TOML": ("[tool.tagwire", "the file is not TOML"),
+    "no table": ("[tool]\ntagwire = 3", "tool.tagwire is no table"),
+    "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
+    "unknown key of the section": ('[tool.tagwire]\ntemplate = "x"', "unknown key 'template'; did you mean 'templates'?"),
+    "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
+    "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates"),
+    "no specs": ('[[tool.tagwire.sets]]\npackage = "a"', "specs is missing"),
+    "no package": ('[[tool.tagwire.sets]]\nspecs = "a"', "package is missing"),
+    "specs is a number": ('[[tool.tagwire.sets]]\nspecs = 3\npackage = "a"', "specs is 3; it must be the path"),
+    "empty output": (SET + 'output = ""', "output is ''; it must be the path"),
+    "an absolute path": (SET + f"output = '{ABSOLUTE}'", "write it relative to pyproject.toml"),
+    "package is a path": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a/b"', "package is 'a/b'"),
+    "package leaves": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "..x"', "package is '..x'"),
+    "package is a keyword": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a.class"', "package is 'a.class'"),
+    "options is a list": (SET + "options = [1]", "it must be a table"),
+    "unknown option": (SET + "options = { tag_gap = true }", "did you mean tag_gaps?"),
+    "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
+    "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
+    "a package in a package": (SET + SET.replace("messages", "messages.more"), "give each spec set a folder of its own"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(tmp_path: Path, case: str) -> None:
+    text, sentence = REFUSED[case]
+    with pytest.raises(SettingsError) as caught:
+        settings_of(tmp_path, text)
+    assert sentence in str(caught.value)
+    assert caught.value.file == str(tmp_path / "pyproject.toml")
+    assert str(caught.value).startswith(caught.value.file)
+    assert isinstance(caught.value, SpecError)
+
+
+def test_settings_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match="can't be read"):
+        load(tmp_path)

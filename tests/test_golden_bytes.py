@@ -1,0 +1,69 @@
+"""Golden bytes of every version of every message, in both directions.
+
+See golden_files.py for where they come from. There is no way to update them
+but by hand, against a reference.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from golden_files import FOLDER, Golden, read_file
+
+import tagwire
+import tagwire_messages as messages
+from tagwire.annotations import annotate, parse_annotated
+from tagwire_generator.naming import snake_case
+
+NAMES = messages.registry.names()
+
+
+def file_of(name: str) -> Path:
+    return FOLDER / f"{snake_case(name)}.txt"
+
+
+def test_every_message_has_a_file_and_every_file_a_message() -> None:
+    assert {path.name for path in FOLDER.glob("*.txt")} == {file_of(name).name for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_bytes(name: str) -> None:
+    cls = messages.registry[name]
+    goldens = list(read_file(file_of(name)))
+    assert [golden.version for golden in goldens] == list(cls.VERSIONS), "one section a version, ascending"
+    for golden in goldens:
+        check(cls, golden)
+
+
+def check(cls: type[tagwire.Message], golden: Golden) -> None:
+    version, data = golden.version, parse_annotated(golden.annotation)
+    message = cls.from_json(golden.value, version)
+    assert message.encode(version) == data
+    assert message.encoded_size(version) == len(data)
+    decoded = cls.decode(data, version)
+    assert decoded == message
+    assert decoded.to_json(version) == golden.value
+    assert annotate(tagwire.trace(cls, data, version)) == golden.annotation
+    for size in range(len(data)):
+        with pytest.raises(tagwire.DecodeError) as refused:
+            cls.decode(data[:size], version)
+        assert 0 <= refused.value.offset <= size
+    with pytest.raises(tagwire.DecodeError) as refused:
+        cls.decode(data + b"\x00", version)
+    assert refused.value.offset == len(data)
+
+
+def test_a_golden_file_can_fail(tmp_path: Path) -> None:
+    """One changed byte, and one changed value, must both be seen."""
+    text = file_of("HeartbeatResponse").read_text(encoding="utf-8")
+    golden = next(read_file(file_of("HeartbeatResponse")))
+    first = parse_annotated(golden.annotation)[:2].hex(" ")
+    assert first in text
+    changed = tmp_path / "heartbeat_response.txt"
+    changed.write_text(text.replace(first, "7e 7d", 1), encoding="utf-8")
+    with pytest.raises(AssertionError):
+        check(messages.HeartbeatResponse, next(read_file(changed)))
+    value = golden.value | {"errorCode": golden.value["errorCode"] ^ 1}
+    with pytest.raises(AssertionError):
+        check(messages.HeartbeatResponse, Golden(golden.version, golden.source, value, golden.annotation))
+    assert json.dumps(value) != json.dumps(golden.value)
