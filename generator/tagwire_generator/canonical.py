@@ -20,7 +20,7 @@ Comments are not kept. `about` texts are.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
@@ -47,7 +47,7 @@ def plain_tree(node: Node) -> Any:
 
 def canonical_text(spec: Mapping[str, Any]) -> str:
     """The canonical text of a spec that `read_spec` accepts, with a newline at its end."""
-    parts = []
+    parts: list[str] = []
     for key, value in normal_form(spec).items():
         if key in _BLOCKS and value:
             entries = ",\n".join("\n".join(_entry_lines(entry, "    ")) for entry in value)
@@ -97,13 +97,13 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
     for name in spec:
         if name not in keys:
             raise SpecError(f"{scope.path or 'message'}: a {what} has no key {name!r}; it can't be written")
-    form = {}
+    form: dict[str, Any] = {}
     for name, key in keys.items():
         if name not in spec:
             continue
         value = spec[name]
         result = None if value is None else key.form(value, scope)  # null is as good as no key
-        if type(value) is not key.expected:
+        if type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
             form[name] = result
@@ -113,9 +113,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
 def _reading(result: Any) -> str:
     if result is None:
         return "which is as if it were not there"
-    # A list of objects is a block of the text; what it was made of stands in the note already.
-    is_block = isinstance(result, list) and any(isinstance(member, dict) for member in result)
-    return "read as a list of it" if is_block else f"read as {_inline(result)}"
+    return "read as a list of it" if isinstance(result, list) else f"read as {_inline(result)}"
 
 
 def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
@@ -163,7 +161,7 @@ def _some_versions(value: Any, scope: _Scope) -> str | None:
 
 
 def _list(value: Any, scope: _Scope) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
+    return list(cast("list[Any]", value)) if isinstance(value, list) else [value]
 
 
 def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
@@ -295,8 +293,9 @@ def _entry_lines(entry: Mapping[str, Any], indent: str) -> list[str]:
 
 def _inline(value: Any) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_inline(key)}: {_inline(member)}" for key, member in value.items()) + " }"
+        members = cast("dict[str, Any]", value).items()
+        return "{ " + ", ".join(f"{_inline(key)}: {_inline(member)}" for key, member in members) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_inline(member) for member in value) + "]"
+        return "[" + ", ".join(_inline(member) for member in cast("list[Any]", value)) + "]"
     # What does not print (line separators, lone surrogates) is escaped, so that every text can be written as UTF-8.
     return json.dumps(value, ensure_ascii=not str(value).isprintable())

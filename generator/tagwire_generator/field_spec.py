@@ -3,7 +3,6 @@
 Rules that need to know the struct, the message or the dialect are with those.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,6 +11,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.invariants import Violation, enforce
+from tagwire_generator.plain_names import NAME_RULE, is_name
 from tagwire_generator.problems import named, quoted
 
 __all__ = ["ENTITY_TYPES", "MAX_TAG", "FieldSpec"]
@@ -27,8 +27,6 @@ ENTITY_TYPES: Final = {
 
 MAX_TAG: Final = 2**31 - 1
 """The highest tag of the released dialect."""
-
-_NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +65,8 @@ class FieldSpec:
         return self.type.struct
 
     def _violations(self) -> Iterator[Violation]:
-        if not _NAME.fullmatch(self.name):
-            message = f"{quoted(self.name)} can't be a field's name; use an ASCII letter, then ASCII letters and digits"
-            yield Violation("TW401", "name", message)
+        if not is_name(self.name):
+            yield Violation("TW401", "name", f"{quoted(self.name)} can't be a field's name; {NAME_RULE}")
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()

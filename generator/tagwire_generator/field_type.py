@@ -1,17 +1,14 @@
 """A field's type: a primitive of `tagwire.wire_types`, a struct, or an array of either."""
 
 import difflib
-import re
 from dataclasses import dataclass
-from typing import Final
 
 from tagwire.wire_types import WIRE_TYPES, WireType
 from tagwire_generator.invariants import InvalidSpec, Violation, enforce
+from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.problems import quoted
 
 __all__ = ["FieldType"]
-
-_STRUCT_NAME: Final = re.compile("[A-Z][A-Za-z0-9]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class FieldType:
                     "there is no array of records; use records alone, which holds any number of batches",
                 )
             ]
-        if self.name in WIRE_TYPES or _STRUCT_NAME.fullmatch(self.name):
+        if self.name in WIRE_TYPES or is_struct_name(self.name):
             return []
         if not self.name[:1].isupper():
             near = difflib.get_close_matches(self.name.lower(), WIRE_TYPES, 1)
@@ -46,8 +43,7 @@ class FieldType:
                 else f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
             )
             return [Violation("TW402", "type", f"there is no type {quoted(self.name)}; {hint}")]
-        hint = "a struct's name is an upper-case ASCII letter, then ASCII letters and digits"
-        return [Violation("TW301", "type", f"{quoted(self.name)} can't be the name of a struct; {hint}")]
+        return [Violation("TW301", "type", f"{quoted(self.name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":

@@ -1,11 +1,11 @@
 """The rules about a message's head: its name, versions, headers and fallback."""
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.invariants import Violation
+from tagwire_generator.plain_names import NAME_RULE, is_name
 from tagwire_generator.problems import quoted
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 RESERVED_NAMES: Final = frozenset({"registry", "serializers", "apikey"})
 """Attributes and modules that a generated package has itself, in lower case."""
 
-_NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
 """Kafka's own negotiation: its readers know it by name (KIP-511)."""
@@ -28,9 +27,8 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 
 def name_violation(name: str) -> Violation | None:
     """The rule that a message's name breaks, if it breaks one."""
-    if not _NAME.fullmatch(name):
-        text = f"{quoted(name)} can't be a message's name; use an ASCII letter, then ASCII letters and digits"
-        return Violation("TW206", "name", text)
+    if not is_name(name):
+        return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if name.lower() in RESERVED_NAMES:
         text = f"{name} is taken: the generated package has that name in it already; rename the message"
         return Violation("TW207", "name", text)

@@ -10,7 +10,7 @@ Kafka does (headers) is added by `kafka_protocol`.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
@@ -74,7 +74,7 @@ class ImportReport:
         return tuple(note for release in self.releases for spec in release.specs for note in spec.notes)
 
     def __str__(self) -> str:
-        lines = []
+        lines: list[str] = []
         for release in self.releases:
             found = ", ".join(f"{component}: {count}" for component, count in release.components.items())
             lines.append(f"{release.source}: {len(release.specs)} specs ({found})")
@@ -101,7 +101,7 @@ def import_release(
     (`problems` has them all), and for two specs of one name that differ;
     TagwireError for a file that can't be written.
     """
-    releases = []
+    releases: list[Release] = []
     for source in sources:
         progress(source)
         releases.append(read_release(source, component=component))
@@ -152,8 +152,8 @@ def _imported(text: SpecText) -> ImportedSpec:
 def _facts(value: Any) -> Any:
     """The tree without its prose."""
     if isinstance(value, dict):
-        return {key: _facts(member) for key, member in value.items() if key != "about"}
-    return [_facts(member) for member in value] if isinstance(value, list) else value
+        return {key: _facts(member) for key, member in cast("dict[str, Any]", value).items() if key != "about"}
+    return [_facts(member) for member in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _one_of_each(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
@@ -185,7 +185,8 @@ def _spec_error(problems: Sequence[Problem]) -> SpecError:
 
 def _write(texts: dict[Path, str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Write the files whose text changes; gives the written and the unchanged paths."""
-    written, unchanged = [], []
+    written: list[Path] = []
+    unchanged: list[Path] = []
     for path, text in texts.items():
         data = text.encode()
         try:

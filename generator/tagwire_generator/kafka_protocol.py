@@ -58,6 +58,5 @@ def _negotiates(spec: Mapping[str, Any]) -> bool:
 
 def _can_fall_back(spec: Mapping[str, Any]) -> bool:
     """Whether version 0 can be told by its error code, as KIP-511 needs it."""
-    first = spec["fields"][0] if spec["fields"] else {}
-    has_error_code = (first.get("name"), first.get("type")) == ("ErrorCode", "int16")
+    has_error_code = [(field["name"], field["type"]) for field in spec["fields"][:1]] == [("ErrorCode", "int16")]
     return has_error_code and 0 in Versions.parse(spec["validVersions"])

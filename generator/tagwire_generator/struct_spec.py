@@ -1,18 +1,15 @@
 """A struct: named fields in wire order, and the tags that it must not use again."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 from tagwire.versions import Versions
 from tagwire_generator.field_spec import MAX_TAG, FieldSpec
 from tagwire_generator.invariants import Violation, enforce
+from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_name
 from tagwire_generator.problems import named, quoted
 
 __all__ = ["StructSpec"]
-
-_NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +32,8 @@ class StructSpec:
         object.__setattr__(self, "warnings", enforce(self._violations()))
 
     def _violations(self) -> Iterator[Violation]:
-        if not _NAME.fullmatch(self.name):
-            message = f"{quoted(self.name)} can't be a struct's name"
-            remedy = "use an upper-case ASCII letter, then ASCII letters and digits"
-            yield Violation("TW301", "name", f"{message}; {remedy}")
+        if not is_name(self.name):
+            yield Violation("TW301", "name", f"{quoted(self.name)} can't be a struct's name; {STRUCT_NAME_RULE}")
         yield from self._name_violations()
         yield from self._reserved_violations()
         yield from self._tag_violations()

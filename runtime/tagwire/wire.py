@@ -23,6 +23,7 @@ from tagwire.wire_types import STRING_MAX, WIRE_TYPES
 __all__ = [
     "BOOLEANS",
     "BOOLEAN_BYTES",
+    "EMPTIES",
     "EMPTY",
     "Binary",
     "FixedArray",
@@ -180,6 +181,8 @@ class FixedArray:
 
 EMPTY: Final = ()
 """The empty array, told by identity: CPython has one."""
+EMPTIES: Final[tuple[object, ...]] = ((), [])
+"""What equals the default of an array: another empty thing, such as "", is no array at all."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 

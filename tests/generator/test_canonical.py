@@ -134,7 +134,7 @@ def test_each_lenient_form_is_noted() -> None:
     normal_form(plain_tree(root), notes.append)
     assert notes == [
         'message: apiKey given as "7", read as 7',
-        'message: listeners given as "broker", read as ["broker"]',
+        'message: listeners given as "broker", read as a list of it',
         'Bars.Count: versions given as 0, read as "0"',
         'Bars.Count: mapKey given as "true", read as true',
         "Bars.Open: ignorable given as 1, read as true",

@@ -15,6 +15,7 @@ import pytest
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.importer import import_release, read_release
 from tagwire_generator.kafka_protocol import with_protocol_rules
+from tagwire_generator.problems import Problem
 from tagwire_generator.release_source import SPEC_BYTES, TOTAL_BYTES
 
 CLIENTS = "kafka-clients-9.1.0.jar"
@@ -256,7 +257,10 @@ def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Pat
         import_release([source], tmp_path / "specs")
     error = caught.value
     assert error.file == f"{source}!message/Bad.json"
-    assert {problem.file.partition("!")[2] for problem in error.problems} == {"message/Bad.json", "message/Broken.json"}
+    assert {problem.file.partition("!")[2] for problem in error.problems if isinstance(problem, Problem)} == {
+        "message/Bad.json",
+        "message/Broken.json",
+    }
     assert f"{source}!message/Broken.json:2:18: error TW103:" in str(error)
     assert not (tmp_path / "specs").exists()
 

@@ -1,0 +1,27 @@
+"""Which names specs may have: those that are safe as identifiers, file names and in any text.
+
+Checked here, where a spec is read, so that nothing behind needs to care.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["MAX_NAME", "NAME_RULE", "STRUCT_NAME_RULE", "is_name", "is_struct_name"]
+
+MAX_NAME: Final = 100
+"""Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
+
+NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
+STRUCT_NAME_RULE: Final = f"use an upper-case ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
+
+_NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
+
+
+def is_name(text: str) -> bool:
+    """Whether a message or a field may have this name."""
+    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
+
+
+def is_struct_name(text: str) -> bool:
+    """Whether a struct may have this name."""
+    return is_name(text) and text[0].isupper()

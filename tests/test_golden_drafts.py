@@ -1,0 +1,167 @@
+"""Golden bytes of the KIP-482 draft, by arithmetic written out: no implementation of the draft exists.
+
+The draft puts a buffer of optional fields before each struct: entries of
+length (a varint), tag (two bytes) and value, ended by a length of zero. As
+zig-zag, a length n is the byte 2n; unsigned, it is n. Strings have int16
+lengths, arrays and bytes int32 ones: the draft knows no compact forms.
+"""
+
+from typing import Any
+
+import pytest
+from build_package import build_package
+
+import tagwire
+from tagwire_drafts import kip482, kip482_unsigned
+from tagwire_generator.options import SpecOptions
+
+Json = dict[str, Any]
+
+RESPONSE: Json = {"userAgent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]}
+PLAIN_RESPONSE: Json = {"foos": [{"baz": 7}, {"baz": -1}]}
+RESPONSE_V0 = (
+    "00000002"  # foos: 2
+    "0007"  # foos[0].baz: 7
+    "ffff"  # foos[1].baz: -1
+)
+REQUEST: Json = {
+    "userAgent": "me",
+    "maxWaitMs": 1,
+    "origin": {"host": "h", "hops": [3]},
+    "traceId": "/w==",
+    "filters": [{"bar": "y", "limit": 2, "lowestBaz": -2, "highestBaz": 3}, {"lowestBaz": 0, "highestBaz": 32767}],
+    "newest": False,
+}
+
+
+def request_v9(length: Any) -> str:
+    """The bytes of REQUEST; `length` writes the length of an optional field."""
+    return (
+        f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 2 + 2 bytes: "me"
+        f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
+        # origin, tag 256: its own empty buffer, then host (2 + 1) and hops (4 + 4): 1 + 3 + 8 = 12 bytes
+        f"{length(12)} 0100 00 0001 68 00000001 00000003"
+        f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 4 + 1 bytes
+        "00"  # the end of the message's buffer
+        "00000002"  # filters: 2
+        f"{length(3)} 0001 0001 79"  # filters[0].bar, tag 1, 2 + 1 bytes: "y"
+        f"{length(4)} 0002 00000002"  # filters[0].limit, tag 2: 2
+        "00"
+        "fffe 0003"  # lowest_baz: -2, highest_baz: 3
+        "00"  # filters[1] has no optional field
+        "0000 7fff"
+        "00"  # newest: false
+    )
+
+
+def zigzag(size: int) -> str:
+    return f"{2 * size:02x}"
+
+
+def unsigned(size: int) -> str:
+    return f"{size:02x}"
+
+
+PLAIN_FILTERS = [{"lowestBaz": -2}, {"lowestBaz": 0}]
+FILTERS = [{"lowestBaz": -2, "highestBaz": 3}, {"lowestBaz": 0, "highestBaz": 32767}]
+REQUEST_V0 = "00000002 fffe 0000"  # filters: 2, lowest_baz each
+REQUEST_V1 = "00000002 fffe 0003 0000 7fff"  # with highest_baz
+REQUEST_V2 = REQUEST_V1 + "00"  # with newest
+
+GOLDEN = [
+    *(("FooResponse", version, PLAIN_RESPONSE, RESPONSE_V0, RESPONSE_V0) for version in range(9)),
+    (
+        "FooResponse",
+        9,
+        RESPONSE,
+        # user_agent, tag 1, 4 bytes; end; foos: 2; no optional field, baz; bar, tag 1, 3 bytes; end; baz
+        "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
+        "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
+    ),
+    # A null user agent is not its default (""), and takes the length alone.
+    ("FooResponse", 9, {"userAgent": None, "foos": []}, "04 0001 ffff 00 00000000", "02 0001 ffff 00 00000000"),
+    ("FooResponse", 9, {"foos": []}, "00 00000000", "00 00000000"),
+    ("FooRequest", 0, {"filters": PLAIN_FILTERS}, REQUEST_V0, REQUEST_V0),
+    ("FooRequest", 1, {"filters": FILTERS}, REQUEST_V1, REQUEST_V1),
+    *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
+    ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
+    ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
+]
+
+
+@pytest.mark.parametrize(("name", "version", "value", "in_zigzag", "in_unsigned"), GOLDEN)
+def test_golden_bytes(name: str, version: int, value: Json, in_zigzag: str, in_unsigned: str) -> None:
+    for package, text in ((kip482, in_zigzag), (kip482_unsigned, in_unsigned)):
+        cls, data = package.registry[name], bytes.fromhex(text)
+        message = cls.from_json(value, version)
+        assert message.encode(version) == data
+        assert message.encoded_size(version) == len(data)
+        assert cls.decode(data, version) == message
+        assert cls.serializer(version).read(data, data, 0) == (message, len(data))
+        assert message.to_json(version) == value
+        for size in range(len(data)):
+            with pytest.raises(tagwire.DecodeError):
+                cls.decode(data[:size], version)
+        with pytest.raises(tagwire.DecodeError):
+            cls.decode(data + b"\x00", version)
+
+
+def test_every_version_has_golden_bytes() -> None:
+    assert {(name, version) for name, version, *_ in GOLDEN} == {
+        (name, version) for name in kip482.registry.names() for version in kip482.registry[name].VERSIONS
+    }
+
+
+@pytest.mark.parametrize(
+    ("why", "text"),
+    [
+        ("tags descend", "08 0002 00000001 08 0001 0002 6162 00 00000000 01"),
+        ("a tag twice", "08 0001 0002 6162 08 0001 0002 6162 00 00000000 01"),
+        ("the length is past the value", "0a 0001 0002 6162 00 00 00000000 01"),
+        ("the length is short of the value", "06 0001 0002 6162 00 00000000 01"),
+        ("the length is negative", "07 0001 0002 6162 00 00000000 01"),
+        ("the length is past the input", "7e 0001 0002 6162 00 00000000 01"),
+        ("no terminator", "08 0001 0002 6162"),
+        ("a longer varint than need be", "8800 0001 0002 6162 00 00000000 01"),
+    ],
+)
+def test_refused(why: str, text: str) -> None:
+    with pytest.raises(tagwire.DecodeError) as refused:
+        kip482.FooRequest.decode(bytes.fromhex(text), 9)
+    assert isinstance(refused.value.offset, int), why
+
+
+def test_unknown_tags_are_kept_between_known_ones() -> None:
+    data = bytes.fromhex("08 0001 0002 6162 02 0007 ee 0a 8000 00000001 ff 00 00000000 01")
+    message = kip482.FooRequest.decode(data, 9)
+    assert message.unknown_tags == {7: b"\xee"}
+    assert message.encode(9) == data
+
+
+def test_an_unknown_tag_without_bytes_would_end_the_buffer() -> None:
+    message = kip482.FooRequest(unknown_tags={7: b""})
+    with pytest.raises(tagwire.EncodeError, match="tag 7"):
+        message.encode(9)
+
+
+def test_optional_values_in_a_version_without_optional_fields() -> None:
+    dropped = kip482.FooRequest(user_agent="me", trace_id=b"\xff")
+    assert dropped.encode(2) == bytes.fromhex("00000000 01"), "both are ignorable"
+    with pytest.raises(tagwire.EncodeError, match="max_wait_ms"):
+        kip482.FooRequest(max_wait_ms=1).encode(2)
+
+
+def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
+    """The third reading: each length is two more, for the tag's own bytes."""
+    spec = {
+        "type": "data",
+        "name": "Counted",
+        "validVersions": "0",
+        "versionsWithOptional": "0+",
+        "optionalFields": [{"name": "Agent", "type": "string", "tag": 1}],
+        "fields": [],
+    }
+    package = build_package(tmp_path, "counted_messages", [spec], SpecOptions(length_counts_tag=True))
+    data = bytes.fromhex("0c 0001 0002 6162 00")  # 2 + 4 bytes, as zig-zag 12
+    assert package.registry["Counted"](agent="ab").encode(0) == data
+    assert package.registry["Counted"].decode(data, 0).agent == "ab"
