@@ -3,7 +3,6 @@
 import json
 import string
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
@@ -74,12 +73,13 @@ def read_json() -> Any:
 
 
 def _read(file: str) -> bytes:
-    if file == STDIN:
-        return bytes(click.get_binary_stream("stdin").read())
     try:
-        return Path(file).read_bytes()
+        with click.open_file(file, "rb") as stream:
+            return bytes(stream.read())
     except OSError as error:
         raise InputError(f"{file}: can't be read: {error.strerror}") from None
+    except RuntimeError:  # how click says that a program was started without it
+        raise InputError("standard input is closed") from None
 
 
 def _from_hex(text: bytes) -> bytes:

@@ -65,6 +65,4 @@ def write_json(value: Any) -> None:
 
 def write_bytes(data: bytes) -> None:
     """Exactly these bytes."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(data)
-    stream.flush()
+    click.echo(data, nl=False)

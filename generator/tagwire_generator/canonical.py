@@ -20,7 +20,7 @@ Comments are not kept. `about` texts are.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
@@ -103,7 +103,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
             continue
         value = spec[name]
         result = None if value is None else key.form(value, scope)  # null is as good as no key
-        if type(value) not in (key.expected, type(result)):
+        if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
             form[name] = result
@@ -161,7 +161,8 @@ def _some_versions(value: Any, scope: _Scope) -> str | None:
 
 
 def _list(value: Any, scope: _Scope) -> list[Any]:
-    return list(cast("list[Any]", value)) if isinstance(value, list) else [value]
+    items: list[Any] = value if isinstance(value, list) else [value]
+    return items
 
 
 def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
@@ -293,9 +294,10 @@ def _entry_lines(entry: Mapping[str, Any], indent: str) -> list[str]:
 
 def _inline(value: Any) -> str:
     if isinstance(value, dict):
-        members = cast("dict[str, Any]", value).items()
-        return "{ " + ", ".join(f"{_inline(key)}: {_inline(member)}" for key, member in members) + " }"
+        members: dict[str, Any] = value
+        return "{ " + ", ".join(f"{_inline(key)}: {_inline(member)}" for key, member in members.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_inline(member) for member in cast("list[Any]", value)) + "]"
+        items: list[Any] = value
+        return "[" + ", ".join(_inline(item) for item in items) + "]"
     # What does not print (line separators, lone surrogates) is escaped, so that every text can be written as UTF-8.
     return json.dumps(value, ensure_ascii=not str(value).isprintable())

@@ -9,8 +9,7 @@ from typing import Any
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
-from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model import STRUCT_DEFAULT
+from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.naming import attribute_name
 from tagwire_generator.options import SpecOptions
 

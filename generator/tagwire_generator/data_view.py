@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import isfinite
 from uuid import UUID
 
+from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
 from tagwire.rows import layout_of
-from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.classes import field_row, optional_fields
 from tagwire_generator.imports import Imports
@@ -223,7 +223,9 @@ def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 def _field_doc(field: FieldSpec) -> str:
     facts = [str(field.type), _in_versions(field.versions)]
     if field.nullable_versions:
-        facts.append("nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}")
+        facts.append(
+            "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"
+        )
     if field.tag is not None:
         tagged = "" if field.tagged_versions == field.versions else f" in {field.tagged_versions}"
         facts.append(f"tag {field.tag}{tagged}")

@@ -7,8 +7,19 @@ that a new primitive of a known family is handled without a change here.
 from typing import Any, Final
 from uuid import UUID
 
-from tagwire.layout import COMPACT, DEFAULT_STRUCT, Fixed, Item, LengthCode, Missing, Nested, OptionalBuffer
-from tagwire.layout import Sized, StructLayout, Type
+from tagwire.layout import (
+    COMPACT,
+    DEFAULT_STRUCT,
+    Fixed,
+    Item,
+    LengthCode,
+    Missing,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    Type,
+)
 from tagwire.wire_types import WireType
 from tagwire_generator.data_view import literal
 from tagwire_generator.imports import Imports
@@ -48,6 +59,14 @@ class Expressions:
         self.constants[name] = expression
         return name
 
+    def known_tags(self, tags: tuple[int, ...]) -> str:
+        """The tags that a struct of this version knows."""
+        if not tags:
+            return "frozenset()"
+        name = "_TAGS_" + "_".join(map(str, tags))
+        self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
+        return name
+
     def unpacker(self, codes: str) -> str:
         self.use("struct", "Struct")
         name = f"_unpack_{codes}"
@@ -63,19 +82,19 @@ class Expressions:
     def numbers(self, wire: WireType) -> str:
         """The arrays of a number type."""
         name = f"_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
+        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}")'
         return name
 
     def number_packers(self, wire: WireType) -> str:
         """`struct` calls that pack arrays of a number type, by count."""
         name = f"_pack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").packers'
+        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}").packers'
         return name
 
     def number_unpackers(self, wire: WireType) -> str:
         """`struct` calls that unpack arrays of a number type, by count."""
         name = f"_unpack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").unpackers'
+        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}").unpackers'
         return name
 
     def buffer_form(self, section: OptionalBuffer) -> str:

@@ -25,25 +25,18 @@ class FieldType:
         enforce(self._violations())
 
     def _violations(self) -> list[Violation]:
-        if self.name == "records" and self.is_array:
-            return [
-                Violation(
-                    "TW404",
-                    "type",
-                    "there is no array of records; use records alone, which holds any number of batches",
-                )
-            ]
-        if self.name in WIRE_TYPES or is_struct_name(self.name):
+        name = self.name
+        if name == "records" and self.is_array:
+            text = "there is no array of records; use records alone, which holds any number of batches"
+            return [Violation("TW404", "type", text)]
+        if name in WIRE_TYPES or is_struct_name(name):
             return []
-        if not self.name[:1].isupper():
-            near = difflib.get_close_matches(self.name.lower(), WIRE_TYPES, 1)
-            hint = (
-                f"did you mean {near[0]}?"
-                if near
-                else f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
-            )
-            return [Violation("TW402", "type", f"there is no type {quoted(self.name)}; {hint}")]
-        return [Violation("TW301", "type", f"{quoted(self.name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
+        if name[:1].isupper():
+            return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
+        near = difflib.get_close_matches(name.lower(), WIRE_TYPES, 1)
+        every = f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+        hint = f"did you mean {near[0]}?" if near else every
+        return [Violation("TW402", "type", f"there is no type {quoted(name)}; {hint}")]
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":

@@ -10,7 +10,7 @@ Kafka does (headers) is added by `kafka_protocol`.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
@@ -152,8 +152,12 @@ def _imported(text: SpecText) -> ImportedSpec:
 def _facts(value: Any) -> Any:
     """The tree without its prose."""
     if isinstance(value, dict):
-        return {key: _facts(member) for key, member in cast("dict[str, Any]", value).items() if key != "about"}
-    return [_facts(member) for member in cast("list[Any]", value)] if isinstance(value, list) else value
+        members: dict[str, Any] = value
+        return {key: _facts(member) for key, member in members.items() if key != "about"}
+    if isinstance(value, list):
+        items: list[Any] = value
+        return [_facts(item) for item in items]
+    return value
 
 
 def _one_of_each(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:

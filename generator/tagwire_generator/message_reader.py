@@ -141,9 +141,9 @@ def _read_structs(reading: Reading, node: Object, name: str, versions: Versions)
     common = [item for item in items(node.get("commonStructs")) if isinstance(item, Object)]
     names = (item.get("name") for item in common)
     reader = StructReader(reading, frozenset(name.raw for name in names if isinstance(name, Scalar)))
-    root = reader.read_message(node, name, versions)
     for item in common:
         reader.read_common(item)
+    root = reader.read_message(node, name, versions)
     if len(common) < len(items(node.get("commonStructs"))):
         reading.message_wounds.add("structs")
     reader.check_references()

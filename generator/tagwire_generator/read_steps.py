@@ -13,8 +13,7 @@ field end, `raw` what bytes fields are slices of.
 
 from dataclasses import dataclass, field
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer
-from tagwire.layout import Sized, StructLayout, Type
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
 from tagwire_generator.expressions import Expressions
 
 __all__ = ["ReadStep", "TagCase", "read_steps"]
@@ -106,7 +105,8 @@ class _Steps:
             step = ReadStep("run", target=targets, source="buf[pos]", width=1)
         else:
             target = targets if len(self.run) > 1 else f"({targets},)"
-            step = ReadStep("run", target=target, source=f"{self.expressions.unpacker(codes)}(buf, pos)", width=self.width)
+            source = f"{self.expressions.unpacker(codes)}(buf, pos)"
+            step = ReadStep("run", target=target, source=source, width=self.width)
         self.steps.append(step)
         if self.fixups:
             self.steps.append(ReadStep("statements", lines=tuple(self.fixups)))
@@ -171,7 +171,8 @@ class _Steps:
     def long(self, lead: _Lead, is_text: bool = False) -> str:
         if lead.code != "B":
             return ""
-        return f"n, pos = {self.expressions.use('tagwire.wire', 'string_length' if is_text else 'uvarint')}(buf, pos, n)"
+        helper = self.expressions.use("tagwire.wire", "string_length" if is_text else "uvarint")
+        return f"n, pos = {helper}(buf, pos, n)"
 
     def array(self, target: str, kind: Array, lead: _Lead) -> ReadStep:
         element = kind.element
@@ -182,9 +183,7 @@ class _Steps:
                 return ReadStep("statements", lines=(slow,))
             width = element.wire.width
             quick = f"{target} = {self.expressions.number_unpackers(element.wire)}[n - 1](buf, pos)"
-            return ReadStep(
-                "numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow)
-            )
+            return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
         reader = self.element_reader(element, lead.count)
         return ReadStep("counted", target=target, source=reader, long=self.long(lead))
 
@@ -226,5 +225,3 @@ class _Steps:
             steps.flush()
             found.append(TagCase(item.tag or 0, tuple(steps.steps)))
         return tuple(found)
-
-

@@ -12,6 +12,7 @@ from typing import Any
 
 import black
 import jinja2
+from black.parsing import InvalidInput
 
 from tagwire.errors import SpecError
 from tagwire_generator.classes import message_class
@@ -67,7 +68,7 @@ def _render(templates: Path, name: str, view: object, *, is_pyi: bool = False) -
     try:
         text = _environment(templates).get_template(name).render(view=view)
         return black.format_str(text, mode=black.Mode(line_length=LINE_LENGTH, is_pyi=is_pyi))
-    except (jinja2.TemplateError, black.InvalidInput) as fault:
+    except (jinja2.TemplateError, InvalidInput) as fault:
         line = getattr(fault, "lineno", None) or 1
         raise SpecError(f"{name}: {fault}", file=str(templates / name), line=line, column=1) from fault
 

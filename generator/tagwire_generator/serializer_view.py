@@ -1,5 +1,6 @@
 """The view of a serializer module: classes by version, functions by struct, all as strings and steps."""
 
+import textwrap
 from dataclasses import dataclass
 
 from tagwire.layout import OptionalBuffer, StructLayout
@@ -81,7 +82,7 @@ def _function(struct: StructLayout, name: str, expressions: Expressions) -> Func
     return FunctionView(
         name=name,
         struct=struct.name,
-        doc=_fields_doc(struct),
+        doc=_wrapped(_fields_doc(struct)),
         raw="raw: Any, " if has_binary(struct) else "",
         read=read_steps(struct, expressions),
         write=write_steps(struct, expressions),
@@ -101,7 +102,7 @@ def _versions(message: str, layouts: dict[int, StructLayout], expressions: Expre
             number,
             name,
             "",
-            f"Version {number}{_section_doc(root)}: {_fields_doc(root)}",
+            _wrapped(f"Version {number}{_section_doc(root)}: {_fields_doc(root)}"),
             read_steps(root, expressions),
             write_steps(root, expressions),
         )
@@ -118,10 +119,13 @@ def _section_doc(root: StructLayout) -> str:
 
 def _fields_doc(struct: StructLayout) -> str:
     """The fields in wire order with their wire types."""
-    import textwrap
-
     tagged = struct.section.fields if struct.section else ()
     items = [f"{item.name} {item.type}" for item in struct.items]
     tags = [f"tag {item.tag} {item.name} {item.type}" for item in tagged]
-    text = ", ".join([*tags, *items] if isinstance(struct.section, OptionalBuffer) else [*items, *tags]) or "no fields"
-    return textwrap.fill(f"{text}.", 76, subsequent_indent="    ", break_long_words=False)
+    in_wire_order = [*tags, *items] if isinstance(struct.section, OptionalBuffer) else [*items, *tags]
+    return f"{', '.join(in_wire_order) or 'no fields'}."
+
+
+def _wrapped(text: str) -> str:
+    """Text for a docstring, its later lines indented by four; names and types alone, so nothing to escape."""
+    return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

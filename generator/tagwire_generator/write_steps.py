@@ -125,7 +125,7 @@ class _Steps:
             numbers = self.expressions.numbers(element.wire)
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
-            self.expressions.use("tagwire.wire", "EMPTY")
+            self.expressions.use("tagwire.number_arrays", "EMPTY")
             quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
@@ -153,7 +153,5 @@ class _Steps:
         tags = tuple(
             WriteTag(field.tag or 0, self.expressions.differs(field), tuple(inner.items((field,)))) for field in fields
         )
-        known = f"frozenset(({', '.join(str(tag.tag) for tag in tags)},))" if tags else "frozenset()"
-        return WriteStep("section", tags=tags, call=put, known=self.expressions.constant("_KNOWN_TAGS", known))
-
-
+        known = self.expressions.known_tags(tuple(tag.tag for tag in tags))
+        return WriteStep("section", tags=tags, call=put, known=known)

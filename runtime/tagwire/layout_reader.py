@@ -9,8 +9,9 @@ field. Values of a struct without a class are dicts.
 Leniencies (each makes `canonical` false): any negative length is null, any
 non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
 below zero is null and any other present, varints may be longer than needed,
-tags may repeat (the last counts) or descend, the size of a known tagged field
-is not held against its value, bytes may follow the message.
+tags may repeat (the last counts) or descend, an unknown one above 2^31 - 1 is
+dropped (Kafka keeps it and fails when it writes), the size of a known tagged
+field is not held against its value, bytes may follow the message.
 """
 
 from struct import unpack_from
@@ -278,7 +279,9 @@ class LayoutReader(LayoutCursor):
         self.open(f"tag {tag}", start)
         self.note(size)
         if field is None:
-            fields.unknown[tag] = self.unknown_field(size)
+            data = self.unknown_field(size)
+            if tag >= 0:
+                fields.unknown[tag] = data
         else:
             scopes[-1][field.name] = self.known_field(field, tag, size, scopes)
         self.close()

@@ -13,13 +13,13 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
 from tagwire.layout_reader import LayoutReader
 from tagwire.layout_writer import encode
 from tagwire.limits import Limits
 from tagwire.registry import Frame, Registry, read_rest
-from tagwire.serializer import as_bytes
 from tagwire.wire_types import WIRE_TYPES
 
 if TYPE_CHECKING:

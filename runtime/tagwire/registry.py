@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.serializer import as_bytes
 
 if TYPE_CHECKING:
     from tagwire.message import Message

@@ -15,6 +15,7 @@ generated from the same spec: both are layouts.
 from collections.abc import Mapping
 from typing import Any, Final, Union
 
+from tagwire.buffers import as_bytes
 from tagwire.errors import EncodeError, SchemaError
 from tagwire.layout import (
     DEFAULT_STRUCT,
@@ -36,7 +37,6 @@ from tagwire.layout_reader import decode
 from tagwire.layout_writer import ByteCount, LayoutWriter, encode, encoded_size
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.optional_buffer import TAG_MAX
-from tagwire.serializer import as_bytes
 from tagwire.shown import near, shown
 from tagwire.wire import uuid_of
 from tagwire.wire_types import WIRE_TYPES, WireType

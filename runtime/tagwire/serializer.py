@@ -10,6 +10,7 @@ generated code.
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
+from tagwire.buffers import as_bytes
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message import Message
 
-__all__ = ["READ_FAULTS", "WRITE_FAULTS", "Serializer", "as_bytes"]
+__all__ = ["READ_FAULTS", "WRITE_FAULTS", "Serializer"]
 
 M = TypeVar("M", bound="Message")
 
@@ -117,15 +118,6 @@ class Serializer(Generic[M]):
         from tagwire.layout_reader import decode
 
         return decode(cls.layout(), buf, raw=raw, offset=offset, whole=whole, strict=strict, limits=limits)
-
-
-def as_bytes(data: Any) -> bytes:
-    """Any bytes-like object as bytes; without a copy where it is a view of all of a bytes object."""
-    view = memoryview(data)
-    whole = view.obj
-    if type(whole) is bytes and view.contiguous and view.nbytes == len(whole):
-        return whole
-    return view.tobytes()
 
 
 def _view(data: Any, buf: bytes) -> memoryview:

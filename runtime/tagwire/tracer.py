@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
 from tagwire.layout import Layout
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
-from tagwire.serializer import as_bytes
 
 if TYPE_CHECKING:
     from tagwire.message import Message

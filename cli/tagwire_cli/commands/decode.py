@@ -16,7 +16,9 @@ __all__ = ["command"]
 @click.argument("name", metavar="MESSAGE")
 @click.argument("version", type=int, metavar="VERSION")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
-@click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; docs/decoding.md lists what that is.")
+@click.option(
+    "--lenient", is_flag=True, help="Take what Kafka's own reader takes; docs/decoding.md lists what that is."
+)
 @click.option(
     "--style",
     type=click.Choice(["lossless", "kafka"]),

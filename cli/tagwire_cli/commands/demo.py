@@ -67,8 +67,9 @@ def command(file: Path, package: str | None) -> None:
     captures = read_captures(file)
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
-    _print_clients(registry, outcome.good)
-    _print_summary(outcome)
+    if outcome.good:
+        _print_clients(registry, outcome.good)
+        _print_summary(registry, outcome)
     _print_faults(registry, outcome, faults)
     _print_failures(registry, outcome)
     if outcome.failed or not outcome.good:
@@ -131,29 +132,26 @@ def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
         text = ", ".join(most) + (f" and {count(more, 'more API')}" if more else "")
         size = sum(len(frame.data) for frame in frames)
         rows.append((client, f"{len(frames):,}", f"{size:,}", str(len(apis)), text))
-    if rows:
-        print_table(_COLUMNS, rows)
-        click.echo()
+    print_table(_COLUMNS, rows)
+    click.echo()
 
 
 def _api_name(registry: "Registry", capture: Capture) -> str:
     return message_of(registry, capture).NAME.removesuffix("Request").removesuffix("Response")
 
 
-def _print_summary(outcome: _Outcome) -> None:
+def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     good = outcome.good
     requests = sum(capture.is_request for capture in good)
     size = sum(len(capture.data) for capture in good)
-    pairs = {(capture.api_key, capture.version) for capture in good}
+    pairs = {(each.api_key, each.version) for each in good if each.version in message_of(registry, each).VERSIONS}
     apis = {api_key for api_key, _ in pairs}
     clients = {capture.client for capture in good}
-    click.echo(
-        f"{len(good):,} frames ({requests:,} requests, {len(good) - requests:,} responses, {size:,} bytes) of "
-        f"{count(len(clients), 'client')}: {count(len(apis), 'API')}, {len(pairs)} versions of them."
-    )
     rate = f"{len(good) / outcome.seconds:,.0f} messages/s" if outcome.seconds else "at once"
     click.echo(
-        f"All decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
+        f"{len(good):,} frames ({requests:,} requests, {len(good) - requests:,} responses, {size:,} bytes) of "
+        f"{count(len(clients), 'client')}, {count(len(apis), 'API')} in {count(len(pairs), 'version')} altogether,\n"
+        f"decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
         "loading the classes included."
     )
     if outcome.lacking:
@@ -170,7 +168,9 @@ def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str
 
 def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
     for capture, reason in outcome.failed[:_FAILURES_SHOWN]:
-        click.echo(f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True)
+        click.echo(
+            f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True
+        )
     if outcome.failed:
         click.echo(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
     elif not outcome.good:

@@ -26,7 +26,9 @@ __all__ = ["command", "print_trace"]
 @click.command("explain")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]")
 @click.option("--request", "is_request", is_flag=True, help="The input is a request: header and body, without a size.")
-@click.option("--response", "is_response", is_flag=True, help="The input is a response to a request of API and VERSION.")
+@click.option(
+    "--response", "is_response", is_flag=True, help="The input is a response to a request of API and VERSION."
+)
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
 @click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
 @click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")

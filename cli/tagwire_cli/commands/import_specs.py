@@ -11,9 +11,7 @@ __all__ = ["command"]
 
 
 @click.command("import")
-@click.argument(
-    "sources", nargs=-1, required=True, metavar="JAR...", type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("sources", nargs=-1, required=True, metavar="JAR...", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--out",
     required=True,

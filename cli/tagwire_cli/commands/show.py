@@ -83,6 +83,7 @@ def _head(message: "type[Message]") -> dict[str, Any]:
         "flexibleVersions": str(message.FLEXIBLE_VERSIONS),
         "latestStable": message.LATEST_STABLE,
         "headerVersions": headers,
+        "optionalFieldVersions": str(message.OPTIONAL_FIELDS.versions if message.OPTIONAL_FIELDS else "none"),
     }
 
 
@@ -91,7 +92,9 @@ def _title(message: "type[Message]") -> Iterator[str]:
     where = f" of {message.COMPONENT}" if message.COMPONENT else ""
     yield f"{message.NAME}: {message.KIND}{where}{key}"
     facts = [f"versions {message.VERSIONS}", f"flexible {message.FLEXIBLE_VERSIONS}"]
-    if message.LATEST_STABLE != message.VERSIONS.highest:
+    if message.OPTIONAL_FIELDS is not None:
+        facts.append(f"optional fields {message.OPTIONAL_FIELDS.versions}")
+    if message.VERSIONS.highest != message.LATEST_STABLE:
         facts.append(f"latest stable {message.LATEST_STABLE}")
     facts += [f"header {number} in {versions}" for versions, number in message.HEADER_VERSIONS]
     yield ", ".join(facts)

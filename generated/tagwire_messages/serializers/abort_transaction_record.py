@@ -8,7 +8,7 @@ from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
 from tagwire.wire import Malformed, new, put_nullable_compact_string, string_length, uvarint
 from tagwire_messages.abort_transaction_record import AbortTransactionRecord
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 
 
 class AbortTransactionRecordV0(Serializer[AbortTransactionRecord]):
@@ -58,7 +58,7 @@ class AbortTransactionRecordV0(Serializer[AbortTransactionRecord]):
             data = bytearray()
             put_nullable_compact_string(data, m.reason)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

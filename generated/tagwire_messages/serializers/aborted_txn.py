@@ -14,8 +14,7 @@ _unpack_qqqq = Struct(">qqqq").unpack_from
 
 
 class AbortedTxnV0(Serializer[AbortedTxn]):
-    """Version 0: producer_id int64, first_offset int64, last_offset int64, last_stable_offset
-    int64."""
+    """Version 0: producer_id int64, first_offset int64, last_offset int64, last_stable_offset int64."""
 
     VERSION = 0
     MESSAGE = AbortedTxn

@@ -18,9 +18,8 @@ _unpack_bbB = Struct(">bbB").unpack_from
 
 
 class AccessControlEntryRecordV0(Serializer[AccessControlEntryRecord]):
-    """Version 0, flexible: id uuid, resource_type int8, resource_name compact string, pattern_type
-    int8, principal compact string, host compact string, operation int8,
-    permission_type int8."""
+    """Version 0, flexible: id uuid, resource_type int8, resource_name compact string, pattern_type int8, principal
+    compact string, host compact string, operation int8, permission_type int8."""
 
     VERSION = 0
     MESSAGE = AccessControlEntryRecord

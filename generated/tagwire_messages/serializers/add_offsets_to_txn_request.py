@@ -16,8 +16,7 @@ _unpack_qhh = Struct(">qhh").unpack_from
 
 
 class AddOffsetsToTxnRequestV0(Serializer[AddOffsetsToTxnRequest]):
-    """Version 0: transactional_id string, producer_id int64, producer_epoch int16, group_id
-    string."""
+    """Version 0: transactional_id string, producer_id int64, producer_epoch int16, group_id string."""
 
     VERSION = 0
     MESSAGE = AddOffsetsToTxnRequest
@@ -64,8 +63,8 @@ class AddOffsetsToTxnRequestV2(AddOffsetsToTxnRequestV0):
 
 
 class AddOffsetsToTxnRequestV3(Serializer[AddOffsetsToTxnRequest]):
-    """Version 3, flexible: transactional_id compact string, producer_id int64, producer_epoch int16,
-    group_id compact string."""
+    """Version 3, flexible: transactional_id compact string, producer_id int64, producer_epoch int16, group_id
+    compact string."""
 
     VERSION = 3
     MESSAGE = AddOffsetsToTxnRequest

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -127,8 +126,8 @@ def _write_add_partitions_to_txn_topic_v3(out: bytearray, items: Iterable[AddPar
 def _read_add_partitions_to_txn_transaction_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AddPartitionsToTxnTransaction, ...], int]:
-    """transactional_id compact string, producer_id int64, producer_epoch int16,
-    verify_only bool, topics compact []AddPartitionsToTxnTopic."""
+    """transactional_id compact string, producer_id int64, producer_epoch int16, verify_only bool, topics compact
+    []AddPartitionsToTxnTopic."""
     items = []
     for _ in range(count):
         m = new(AddPartitionsToTxnTransaction)
@@ -171,9 +170,8 @@ def _write_add_partitions_to_txn_transaction_v4(out: bytearray, items: Iterable[
 
 
 class AddPartitionsToTxnRequestV0(Serializer[AddPartitionsToTxnRequest]):
-    """Version 0: v3_and_below_transactional_id string, v3_and_below_producer_id int64,
-    v3_and_below_producer_epoch int16, v3_and_below_topics
-    []AddPartitionsToTxnTopic."""
+    """Version 0: v3_and_below_transactional_id string, v3_and_below_producer_id int64, v3_and_below_producer_epoch
+    int16, v3_and_below_topics []AddPartitionsToTxnTopic."""
 
     VERSION = 0
     MESSAGE = AddPartitionsToTxnRequest
@@ -220,9 +218,8 @@ class AddPartitionsToTxnRequestV2(AddPartitionsToTxnRequestV0):
 
 
 class AddPartitionsToTxnRequestV3(Serializer[AddPartitionsToTxnRequest]):
-    """Version 3, flexible: v3_and_below_transactional_id compact string, v3_and_below_producer_id
-    int64, v3_and_below_producer_epoch int16, v3_and_below_topics compact
-    []AddPartitionsToTxnTopic."""
+    """Version 3, flexible: v3_and_below_transactional_id compact string, v3_and_below_producer_id int64,
+    v3_and_below_producer_epoch int16, v3_and_below_topics compact []AddPartitionsToTxnTopic."""
 
     VERSION = 3
     MESSAGE = AddPartitionsToTxnRequest

@@ -123,8 +123,7 @@ def _write_add_partitions_to_txn_partition_result_v3(
 def _read_add_partitions_to_txn_topic_result_v3(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AddPartitionsToTxnTopicResult, ...], int]:
-    """name compact string, results_by_partition compact
-    []AddPartitionsToTxnPartitionResult."""
+    """name compact string, results_by_partition compact []AddPartitionsToTxnPartitionResult."""
     items = []
     for _ in range(count):
         m = new(AddPartitionsToTxnTopicResult)
@@ -169,8 +168,7 @@ def _write_add_partitions_to_txn_topic_result_v3(
 def _read_add_partitions_to_txn_result_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AddPartitionsToTxnResult, ...], int]:
-    """transactional_id compact string, topic_results compact
-    []AddPartitionsToTxnTopicResult."""
+    """transactional_id compact string, topic_results compact []AddPartitionsToTxnTopicResult."""
     items = []
     for _ in range(count):
         m = new(AddPartitionsToTxnResult)
@@ -211,8 +209,7 @@ def _write_add_partitions_to_txn_result_v4(out: bytearray, items: Iterable[AddPa
 
 
 class AddPartitionsToTxnResponseV0(Serializer[AddPartitionsToTxnResponse]):
-    """Version 0: throttle_time_ms int32, results_by_topic_v3_and_below
-    []AddPartitionsToTxnTopicResult."""
+    """Version 0: throttle_time_ms int32, results_by_topic_v3_and_below []AddPartitionsToTxnTopicResult."""
 
     VERSION = 0
     MESSAGE = AddPartitionsToTxnResponse

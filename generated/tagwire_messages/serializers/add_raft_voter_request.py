@@ -74,8 +74,8 @@ def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
 
 
 class AddRaftVoterRequestV0(Serializer[AddRaftVoterRequest]):
-    """Version 0, flexible: cluster_id nullable compact string, timeout_ms int32, voter_id int32,
-    voter_directory_id uuid, listeners compact []Listener."""
+    """Version 0, flexible: cluster_id nullable compact string, timeout_ms int32, voter_id int32, voter_directory_id
+    uuid, listeners compact []Listener."""
 
     VERSION = 0
     MESSAGE = AddRaftVoterRequest
@@ -124,9 +124,8 @@ class AddRaftVoterRequestV0(Serializer[AddRaftVoterRequest]):
 
 
 class AddRaftVoterRequestV1(Serializer[AddRaftVoterRequest]):
-    """Version 1, flexible: cluster_id nullable compact string, timeout_ms int32, voter_id int32,
-    voter_directory_id uuid, listeners compact []Listener,
-    ack_when_committed bool."""
+    """Version 1, flexible: cluster_id nullable compact string, timeout_ms int32, voter_id int32, voter_directory_id
+    uuid, listeners compact []Listener, ack_when_committed bool."""
 
     VERSION = 1
     MESSAGE = AddRaftVoterRequest

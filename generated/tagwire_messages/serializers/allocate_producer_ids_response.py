@@ -14,8 +14,7 @@ _unpack_ihqiB = Struct(">ihqiB").unpack_from
 
 
 class AllocateProducerIdsResponseV0(Serializer[AllocateProducerIdsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, producer_id_start int64,
-    producer_id_len int32."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, producer_id_start int64, producer_id_len int32."""
 
     VERSION = 0
     MESSAGE = AllocateProducerIdsResponse

@@ -145,8 +145,7 @@ def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
 
 
 def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryData, ...], int]:
-    """error_code int16, error_message nullable compact string, entity compact
-    []EntityData."""
+    """error_code int16, error_message nullable compact string, entity compact []EntityData."""
     items = []
     for _ in range(count):
         m = new(EntryData)

@@ -144,8 +144,7 @@ def _write_alterable_config_v2(out: bytearray, items: Iterable[AlterableConfig])
 
 
 def _read_alter_configs_resource_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterConfigsResource, ...], int]:
-    """resource_type int8, resource_name compact string, configs compact
-    []AlterableConfig."""
+    """resource_type int8, resource_name compact string, configs compact []AlterableConfig."""
     items = []
     for _ in range(count):
         m = new(AlterConfigsResource)

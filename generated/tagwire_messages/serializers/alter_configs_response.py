@@ -37,8 +37,7 @@ _unpack_ii = Struct(">ii").unpack_from
 def _read_alter_configs_resource_response_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterConfigsResourceResponse, ...], int]:
-    """error_code int16, error_message nullable string, resource_type int8,
-    resource_name string."""
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string."""
     items = []
     for _ in range(count):
         m = new(AlterConfigsResourceResponse)
@@ -76,8 +75,7 @@ def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[Al
 def _read_alter_configs_resource_response_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterConfigsResourceResponse, ...], int]:
-    """error_code int16, error_message nullable compact string, resource_type int8,
-    resource_name compact string."""
+    """error_code int16, error_message nullable compact string, resource_type int8, resource_name compact string."""
     items = []
     for _ in range(count):
         m = new(AlterConfigsResourceResponse)

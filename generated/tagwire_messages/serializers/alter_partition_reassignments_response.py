@@ -33,8 +33,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 def _read_reassignable_partition_response_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[ReassignablePartitionResponse, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string."""
+    """partition_index int32, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(ReassignablePartitionResponse)
@@ -111,8 +110,8 @@ def _write_reassignable_topic_response_v0(out: bytearray, items: Iterable[Reassi
 
 
 class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmentsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, responses compact []ReassignableTopicResponse."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    responses compact []ReassignableTopicResponse."""
 
     VERSION = 0
     MESSAGE = AlterPartitionReassignmentsResponse
@@ -158,9 +157,8 @@ class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmen
 
 
 class AlterPartitionReassignmentsResponseV1(Serializer[AlterPartitionReassignmentsResponse]):
-    """Version 1, flexible: throttle_time_ms int32, allow_replication_factor_change bool, error_code
-    int16, error_message nullable compact string, responses compact
-    []ReassignableTopicResponse."""
+    """Version 1, flexible: throttle_time_ms int32, allow_replication_factor_change bool, error_code int16,
+    error_message nullable compact string, responses compact []ReassignableTopicResponse."""
 
     VERSION = 1
     MESSAGE = AlterPartitionReassignmentsResponse

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import EMPTY, fixed_array, Malformed, new, put_compact_count, Refused, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_of, uvarint
 from tagwire_messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
 _int32s = fixed_array("int32")
@@ -24,8 +25,8 @@ _unpack_iqB = Struct(">iqB").unpack_from
 
 
 def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, leader_epoch int32, new_isr compact []int32,
-    leader_recovery_state int8, partition_epoch int32."""
+    """partition_index int32, leader_epoch int32, new_isr compact []int32, leader_recovery_state int8,
+    partition_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -126,8 +127,8 @@ def _write_broker_state_v3(out: bytearray, items: Iterable[BrokerState]) -> None
 
 
 def _read_partition_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, leader_epoch int32, new_isr_with_epochs compact
-    []BrokerState, leader_recovery_state int8, partition_epoch int32."""
+    """partition_index int32, leader_epoch int32, new_isr_with_epochs compact []BrokerState, leader_recovery_state
+    int8, partition_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import EMPTY, fixed_array, Malformed, new, put_compact_count, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
 from tagwire_messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 
 _int32s = fixed_array("int32")
@@ -24,9 +25,8 @@ _unpack_int32s = fixed_array("int32").unpackers
 
 
 def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32, isr compact []int32, leader_recovery_state int8, partition_epoch
-    int32."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, isr compact []int32,
+    leader_recovery_state int8, partition_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)

@@ -122,8 +122,7 @@ def _write_alter_replica_log_dir_partition_result_v2(
 def _read_alter_replica_log_dir_topic_result_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterReplicaLogDirTopicResult, ...], int]:
-    """topic_name compact string, partitions compact
-    []AlterReplicaLogDirPartitionResult."""
+    """topic_name compact string, partitions compact []AlterReplicaLogDirPartitionResult."""
     items = []
     for _ in range(count):
         m = new(AlterReplicaLogDirTopicResult)

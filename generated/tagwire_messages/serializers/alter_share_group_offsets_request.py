@@ -48,8 +48,7 @@ def _write_alter_share_group_offsets_request_partition_v0(
 def _read_alter_share_group_offsets_request_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterShareGroupOffsetsRequestTopic, ...], int]:
-    """topic_name compact string, partitions compact
-    []AlterShareGroupOffsetsRequestPartition."""
+    """topic_name compact string, partitions compact []AlterShareGroupOffsetsRequestPartition."""
     items = []
     for _ in range(count):
         m = new(AlterShareGroupOffsetsRequestTopic)
@@ -92,8 +91,7 @@ def _write_alter_share_group_offsets_request_topic_v0(
 
 
 class AlterShareGroupOffsetsRequestV0(Serializer[AlterShareGroupOffsetsRequest]):
-    """Version 0, flexible: group_id compact string, topics compact
-    []AlterShareGroupOffsetsRequestTopic."""
+    """Version 0, flexible: group_id compact string, topics compact []AlterShareGroupOffsetsRequestTopic."""
 
     VERSION = 0
     MESSAGE = AlterShareGroupOffsetsRequest

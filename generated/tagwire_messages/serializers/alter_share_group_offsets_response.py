@@ -32,8 +32,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 def _read_alter_share_group_offsets_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterShareGroupOffsetsResponsePartition, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string."""
+    """partition_index int32, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(AlterShareGroupOffsetsResponsePartition)
@@ -71,8 +70,7 @@ def _write_alter_share_group_offsets_response_partition_v0(
 def _read_alter_share_group_offsets_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterShareGroupOffsetsResponseTopic, ...], int]:
-    """topic_name compact string, topic_id uuid, partitions compact
-    []AlterShareGroupOffsetsResponsePartition."""
+    """topic_name compact string, topic_id uuid, partitions compact []AlterShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
         m = new(AlterShareGroupOffsetsResponseTopic)
@@ -117,8 +115,8 @@ def _write_alter_share_group_offsets_response_topic_v0(
 
 
 class AlterShareGroupOffsetsResponseV0(Serializer[AlterShareGroupOffsetsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, responses compact []AlterShareGroupOffsetsResponseTopic."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    responses compact []AlterShareGroupOffsetsResponseTopic."""
 
     VERSION = 0
     MESSAGE = AlterShareGroupOffsetsResponse

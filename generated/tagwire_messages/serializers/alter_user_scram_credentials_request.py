@@ -66,8 +66,7 @@ def _write_scram_credential_deletion_v0(out: bytearray, items: Iterable[ScramCre
 def _read_scram_credential_upsertion_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[ScramCredentialUpsertion, ...], int]:
-    """name compact string, mechanism int8, iterations int32, salt compact bytes,
-    salted_password compact bytes."""
+    """name compact string, mechanism int8, iterations int32, salt compact bytes, salted_password compact bytes."""
     items = []
     for _ in range(count):
         m = new(ScramCredentialUpsertion)

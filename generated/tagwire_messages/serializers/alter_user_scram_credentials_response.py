@@ -30,8 +30,7 @@ _unpack_iB = Struct(">iB").unpack_from
 def _read_alter_user_scram_credentials_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterUserScramCredentialsResult, ...], int]:
-    """user compact string, error_code int16, error_message nullable compact
-    string."""
+    """user compact string, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(AlterUserScramCredentialsResult)

@@ -100,8 +100,8 @@ class ApiVersionsRequestV4(ApiVersionsRequestV3):
 
 
 class ApiVersionsRequestV5(Serializer[ApiVersionsRequest]):
-    """Version 5, flexible: client_software_name compact string, client_software_version compact string,
-    cluster_id nullable compact string, node_id int32."""
+    """Version 5, flexible: client_software_name compact string, client_software_version compact string, cluster_id
+    nullable compact string, node_id int32."""
 
     VERSION = 5
     MESSAGE = ApiVersionsRequest

@@ -26,14 +26,7 @@ from tagwire_messages.api_versions_response import (
     SupportedFeatureKey,
 )
 
-_KNOWN_TAGS = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-    )
-)
+_TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
 _pack_B = Struct(">B").pack
 _pack_h = Struct(">h").pack
 _pack_hh = Struct(">hh").pack
@@ -229,10 +222,9 @@ class ApiVersionsResponseV2(ApiVersionsResponseV1):
 
 
 class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
-    """Version 3, flexible: error_code int16, api_keys compact []ApiVersion, throttle_time_ms int32, tag
-    0 supported_features compact []SupportedFeatureKey, tag 1
-    finalized_features_epoch int64, tag 2 finalized_features compact
-    []FinalizedFeatureKey, tag 3 zk_migration_ready bool."""
+    """Version 3, flexible: error_code int16, api_keys compact []ApiVersion, throttle_time_ms int32, tag 0
+    supported_features compact []SupportedFeatureKey, tag 1 finalized_features_epoch int64, tag 2
+    finalized_features compact []FinalizedFeatureKey, tag 3 zk_migration_ready bool."""
 
     VERSION = 3
     MESSAGE = ApiVersionsResponse
@@ -318,7 +310,7 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
             data = bytearray()
             data += _pack_B(BOOLEAN_BYTES[m.zk_migration_ready])
             tagged.append((3, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
 class ApiVersionsResponseV4(ApiVersionsResponseV3):

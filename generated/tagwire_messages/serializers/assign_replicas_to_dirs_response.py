@@ -111,8 +111,7 @@ def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> 
 
 
 class AssignReplicasToDirsResponseV0(Serializer[AssignReplicasToDirsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, directories compact
-    []DirectoryData."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, directories compact []DirectoryData."""
 
     VERSION = 0
     MESSAGE = AssignReplicasToDirsResponse

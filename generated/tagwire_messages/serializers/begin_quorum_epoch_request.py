@@ -95,8 +95,7 @@ def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, voter_directory_id uuid, leader_id int32,
-    leader_epoch int32."""
+    """partition_index int32, voter_directory_id uuid, leader_id int32, leader_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -241,8 +240,8 @@ class BeginQuorumEpochRequestV0(Serializer[BeginQuorumEpochRequest]):
 
 
 class BeginQuorumEpochRequestV1(Serializer[BeginQuorumEpochRequest]):
-    """Version 1, flexible: cluster_id nullable compact string, voter_id int32, topics compact
-    []TopicData, leader_endpoints compact []LeaderEndpoint."""
+    """Version 1, flexible: cluster_id nullable compact string, voter_id int32, topics compact []TopicData,
+    leader_endpoints compact []LeaderEndpoint."""
 
     VERSION = 1
     MESSAGE = BeginQuorumEpochRequest

@@ -19,20 +19,15 @@ from tagwire.wire import (
 )
 from tagwire_messages.broker_heartbeat_request import BrokerHeartbeatRequest
 
-_KNOWN_TAGS = frozenset((0,))
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-    )
-)
+_TAGS_0 = frozenset({0})
+_TAGS_0_1 = frozenset({0, 1})
 _pack_iqqBB = Struct(">iqqBB").pack
 _unpack_iqqBBB = Struct(">iqqBBB").unpack_from
 
 
 class BrokerHeartbeatRequestV0(Serializer[BrokerHeartbeatRequest]):
-    """Version 0, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64,
-    want_fence bool, want_shut_down bool."""
+    """Version 0, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64, want_fence bool,
+    want_shut_down bool."""
 
     VERSION = 0
     MESSAGE = BrokerHeartbeatRequest
@@ -71,9 +66,8 @@ class BrokerHeartbeatRequestV0(Serializer[BrokerHeartbeatRequest]):
 
 
 class BrokerHeartbeatRequestV1(Serializer[BrokerHeartbeatRequest]):
-    """Version 1, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64,
-    want_fence bool, want_shut_down bool, tag 0 offline_log_dirs compact
-    []uuid."""
+    """Version 1, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64, want_fence bool,
+    want_shut_down bool, tag 0 offline_log_dirs compact []uuid."""
 
     VERSION = 1
     MESSAGE = BrokerHeartbeatRequest
@@ -131,13 +125,13 @@ class BrokerHeartbeatRequestV1(Serializer[BrokerHeartbeatRequest]):
             put_compact_count(data, m.offline_log_dirs)
             put_uuids(data, m.offline_log_dirs)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class BrokerHeartbeatRequestV2(Serializer[BrokerHeartbeatRequest]):
-    """Version 2, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64,
-    want_fence bool, want_shut_down bool, tag 0 offline_log_dirs compact
-    []uuid, tag 1 cordoned_log_dirs nullable compact []uuid."""
+    """Version 2, flexible: broker_id int32, broker_epoch int64, current_metadata_offset int64, want_fence bool,
+    want_shut_down bool, tag 0 offline_log_dirs compact []uuid, tag 1 cordoned_log_dirs nullable compact
+    []uuid."""
 
     VERSION = 2
     MESSAGE = BrokerHeartbeatRequest
@@ -210,7 +204,7 @@ class BrokerHeartbeatRequestV2(Serializer[BrokerHeartbeatRequest]):
                 put_compact_count(data, m.cordoned_log_dirs)
                 put_uuids(data, m.cordoned_log_dirs)
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -9,28 +9,10 @@ from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
 from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uvarint
 from tagwire_messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 
-_KNOWN_TAGS = frozenset((0,))
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-    )
-)
-_KNOWN_TAGS_2 = frozenset(
-    (
-        0,
-        1,
-        2,
-    )
-)
-_KNOWN_TAGS_3 = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-    )
-)
+_TAGS_0 = frozenset({0})
+_TAGS_0_1 = frozenset({0, 1})
+_TAGS_0_1_2 = frozenset({0, 1, 2})
+_TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
 _pack_b = Struct(">b").pack
 _pack_iq = Struct(">iq").pack
 _unpack_b = Struct(">b").unpack_from
@@ -82,12 +64,12 @@ class BrokerRegistrationChangeRecordV0(Serializer[BrokerRegistrationChangeRecord
             data = bytearray()
             data += _pack_b(m.fenced)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class BrokerRegistrationChangeRecordV1(Serializer[BrokerRegistrationChangeRecord]):
-    """Version 1, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1
-    in_controlled_shutdown int8."""
+    """Version 1, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1 in_controlled_shutdown
+    int8."""
 
     VERSION = 1
     MESSAGE = BrokerRegistrationChangeRecord
@@ -138,12 +120,12 @@ class BrokerRegistrationChangeRecordV1(Serializer[BrokerRegistrationChangeRecord
             data = bytearray()
             data += _pack_b(m.in_controlled_shutdown)
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 class BrokerRegistrationChangeRecordV2(Serializer[BrokerRegistrationChangeRecord]):
-    """Version 2, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1
-    in_controlled_shutdown int8, tag 2 log_dirs compact []uuid."""
+    """Version 2, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1 in_controlled_shutdown
+    int8, tag 2 log_dirs compact []uuid."""
 
     VERSION = 2
     MESSAGE = BrokerRegistrationChangeRecord
@@ -207,13 +189,12 @@ class BrokerRegistrationChangeRecordV2(Serializer[BrokerRegistrationChangeRecord
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)
             tagged.append((2, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_2)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2)
 
 
 class BrokerRegistrationChangeRecordV3(Serializer[BrokerRegistrationChangeRecord]):
-    """Version 3, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1
-    in_controlled_shutdown int8, tag 2 log_dirs compact []uuid, tag 3
-    cordoned_log_dirs nullable compact []uuid."""
+    """Version 3, flexible: broker_id int32, broker_epoch int64, tag 0 fenced int8, tag 1 in_controlled_shutdown
+    int8, tag 2 log_dirs compact []uuid, tag 3 cordoned_log_dirs nullable compact []uuid."""
 
     VERSION = 3
     MESSAGE = BrokerRegistrationChangeRecord
@@ -292,7 +273,7 @@ class BrokerRegistrationChangeRecordV3(Serializer[BrokerRegistrationChangeRecord
                 put_compact_count(data, m.cordoned_log_dirs)
                 put_uuids(data, m.cordoned_log_dirs)
             tagged.append((3, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_3)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -39,8 +39,7 @@ _unpack_qB = Struct(">qB").unpack_from
 
 
 def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener, ...], int]:
-    """name compact string, host compact string, port uint16, security_protocol
-    int16."""
+    """name compact string, host compact string, port uint16, security_protocol int16."""
     items = []
     for _ in range(count):
         m = new(Listener)
@@ -83,8 +82,7 @@ def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
 
 
 def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, ...], int]:
-    """name compact string, min_supported_version int16, max_supported_version
-    int16."""
+    """name compact string, min_supported_version int16, max_supported_version int16."""
     items = []
     for _ in range(count):
         m = new(Feature)
@@ -117,9 +115,8 @@ def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
 
 
 class BrokerRegistrationRequestV0(Serializer[BrokerRegistrationRequest]):
-    """Version 0, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners
-    compact []Listener, features compact []Feature, rack nullable compact
-    string."""
+    """Version 0, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners compact
+    []Listener, features compact []Feature, rack nullable compact string."""
 
     VERSION = 0
     MESSAGE = BrokerRegistrationRequest
@@ -190,9 +187,8 @@ class BrokerRegistrationRequestV0(Serializer[BrokerRegistrationRequest]):
 
 
 class BrokerRegistrationRequestV1(Serializer[BrokerRegistrationRequest]):
-    """Version 1, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners
-    compact []Listener, features compact []Feature, rack nullable compact
-    string, is_migrating_zk_broker bool."""
+    """Version 1, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners compact
+    []Listener, features compact []Feature, rack nullable compact string, is_migrating_zk_broker bool."""
 
     VERSION = 1
     MESSAGE = BrokerRegistrationRequest
@@ -262,9 +258,9 @@ class BrokerRegistrationRequestV1(Serializer[BrokerRegistrationRequest]):
 
 
 class BrokerRegistrationRequestV2(Serializer[BrokerRegistrationRequest]):
-    """Version 2, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners
-    compact []Listener, features compact []Feature, rack nullable compact
-    string, is_migrating_zk_broker bool, log_dirs compact []uuid."""
+    """Version 2, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners compact
+    []Listener, features compact []Feature, rack nullable compact string, is_migrating_zk_broker bool,
+    log_dirs compact []uuid."""
 
     VERSION = 2
     MESSAGE = BrokerRegistrationRequest
@@ -342,10 +338,9 @@ class BrokerRegistrationRequestV2(Serializer[BrokerRegistrationRequest]):
 
 
 class BrokerRegistrationRequestV3(Serializer[BrokerRegistrationRequest]):
-    """Version 3, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners
-    compact []Listener, features compact []Feature, rack nullable compact
-    string, is_migrating_zk_broker bool, log_dirs compact []uuid,
-    previous_broker_epoch int64."""
+    """Version 3, flexible: broker_id int32, cluster_id compact string, incarnation_id uuid, listeners compact
+    []Listener, features compact []Feature, rack nullable compact string, is_migrating_zk_broker bool,
+    log_dirs compact []uuid, previous_broker_epoch int64."""
 
     VERSION = 3
     MESSAGE = BrokerRegistrationRequest

@@ -14,8 +14,8 @@ _unpack_bB = Struct(">bB").unpack_from
 
 
 class ConfigRecordV0(Serializer[ConfigRecord]):
-    """Version 0, flexible: resource_type int8, resource_name compact string, name compact string, value
-    nullable compact string."""
+    """Version 0, flexible: resource_type int8, resource_name compact string, name compact string, value nullable
+    compact string."""
 
     VERSION = 0
     MESSAGE = ConfigRecord

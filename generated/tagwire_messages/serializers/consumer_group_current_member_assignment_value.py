@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
-from tagwire.wire import EMPTY, fixed_array, Malformed, new, put_compact_count, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
 from tagwire_messages.consumer_group_current_member_assignment_value import (
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _int32s = fixed_array("int32")
 _pack_16s = Struct(">16s").pack
 _pack_iib = Struct(">iib").pack
@@ -24,8 +25,7 @@ _unpack_int32s = fixed_array("int32").unpackers
 
 
 def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicPartitions, ...], int]:
-    """topic_id uuid, partitions compact []int32, tag 0 assignment_epochs nullable
-    compact []int32."""
+    """topic_id uuid, partitions compact []int32, tag 0 assignment_epochs nullable compact []int32."""
     items = []
     for _ in range(count):
         m = new(TopicPartitions)
@@ -100,13 +100,12 @@ def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions])
                 else:
                     _int32s.put_compact(data, values)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class ConsumerGroupCurrentMemberAssignmentValueV0(Serializer[ConsumerGroupCurrentMemberAssignmentValue]):
-    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8,
-    assigned_partitions compact []TopicPartitions,
-    partitions_pending_revocation compact []TopicPartitions."""
+    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8, assigned_partitions compact
+    []TopicPartitions, partitions_pending_revocation compact []TopicPartitions."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupCurrentMemberAssignmentValue

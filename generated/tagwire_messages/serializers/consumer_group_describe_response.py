@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -128,11 +127,10 @@ def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
 
 
 def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
-    """member_id compact string, instance_id nullable compact string, rack_id
-    nullable compact string, member_epoch int32, client_id compact string,
-    client_host compact string, subscribed_topic_names compact []compact
-    string, subscribed_topic_regex nullable compact string, assignment
-    Assignment, target_assignment Assignment."""
+    """member_id compact string, instance_id nullable compact string, rack_id nullable compact string, member_epoch
+    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []compact
+    string, subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment
+    Assignment."""
     items = []
     for _ in range(count):
         m = new(Member)
@@ -232,9 +230,8 @@ def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
 
 
 def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, error_message nullable compact string, group_id compact
-    string, group_state compact string, group_epoch int32, assignment_epoch
-    int32, assignor_name compact string, members compact []Member,
+    """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
+    group_epoch int32, assignment_epoch int32, assignor_name compact string, members compact []Member,
     authorized_operations int32."""
     items = []
     for _ in range(count):
@@ -310,11 +307,10 @@ def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -
 
 
 def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
-    """member_id compact string, instance_id nullable compact string, rack_id
-    nullable compact string, member_epoch int32, client_id compact string,
-    client_host compact string, subscribed_topic_names compact []compact
-    string, subscribed_topic_regex nullable compact string, assignment
-    Assignment, target_assignment Assignment, member_type int8."""
+    """member_id compact string, instance_id nullable compact string, rack_id nullable compact string, member_epoch
+    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []compact
+    string, subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment
+    Assignment, member_type int8."""
     items = []
     for _ in range(count):
         m = new(Member)
@@ -414,9 +410,8 @@ def _write_member_v1(out: bytearray, items: Iterable[Member]) -> None:
 
 
 def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, error_message nullable compact string, group_id compact
-    string, group_state compact string, group_epoch int32, assignment_epoch
-    int32, assignor_name compact string, members compact []Member,
+    """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
+    group_epoch int32, assignment_epoch int32, assignor_name compact string, members compact []Member,
     authorized_operations int32."""
     items = []
     for _ in range(count):

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -76,10 +75,9 @@ def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions])
 
 
 class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest]):
-    """Version 0, flexible: group_id compact string, member_id compact string, member_epoch int32,
-    instance_id nullable compact string, rack_id nullable compact string,
-    rebalance_timeout_ms int32, subscribed_topic_names nullable compact
-    []compact string, server_assignor nullable compact string,
+    """Version 0, flexible: group_id compact string, member_id compact string, member_epoch int32, instance_id
+    nullable compact string, rack_id nullable compact string, rebalance_timeout_ms int32,
+    subscribed_topic_names nullable compact []compact string, server_assignor nullable compact string,
     topic_partitions nullable compact []TopicPartitions."""
 
     VERSION = 0
@@ -188,12 +186,10 @@ class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest])
 
 
 class ConsumerGroupHeartbeatRequestV1(Serializer[ConsumerGroupHeartbeatRequest]):
-    """Version 1, flexible: group_id compact string, member_id compact string, member_epoch int32,
-    instance_id nullable compact string, rack_id nullable compact string,
-    rebalance_timeout_ms int32, subscribed_topic_names nullable compact
-    []compact string, subscribed_topic_regex nullable compact string,
-    server_assignor nullable compact string, topic_partitions nullable
-    compact []TopicPartitions."""
+    """Version 1, flexible: group_id compact string, member_id compact string, member_epoch int32, instance_id
+    nullable compact string, rack_id nullable compact string, rebalance_timeout_ms int32,
+    subscribed_topic_names nullable compact []compact string, subscribed_topic_regex nullable compact string,
+    server_assignor nullable compact string, topic_partitions nullable compact []TopicPartitions."""
 
     VERSION = 1
     MESSAGE = ConsumerGroupHeartbeatRequest

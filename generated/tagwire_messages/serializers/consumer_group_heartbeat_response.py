@@ -5,19 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_nullable_compact_string,
-    string_length,
-    uuid_of,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_nullable_compact_string, string_length, uuid_of, uvarint
 from tagwire_messages.consumer_group_heartbeat_response import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
@@ -109,9 +100,9 @@ def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
 
 
 class ConsumerGroupHeartbeatResponseV0(Serializer[ConsumerGroupHeartbeatResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, member_id nullable compact string, member_epoch int32,
-    heartbeat_interval_ms int32, assignment nullable Assignment."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    member_id nullable compact string, member_epoch int32, heartbeat_interval_ms int32, assignment nullable
+    Assignment."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupHeartbeatResponse

@@ -26,7 +26,7 @@ from tagwire_messages.consumer_group_member_metadata_value import (
 )
 
 _DEFAULT_CLASSIC_MEMBER_METADATA = ClassicMemberMetadata()
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_i = Struct(">i").pack
 _unpack_iB = Struct(">iB").unpack_from
 
@@ -108,12 +108,10 @@ def _write_classic_member_metadata_v0(out: bytearray, items: Iterable[ClassicMem
 
 
 class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataValue]):
-    """Version 0, flexible: instance_id nullable compact string, rack_id nullable compact string,
-    client_id compact string, client_host compact string,
-    subscribed_topic_names compact []compact string, subscribed_topic_regex
-    nullable compact string, rebalance_timeout_ms int32, server_assignor
-    nullable compact string, tag 0 classic_member_metadata nullable
-    ClassicMemberMetadata."""
+    """Version 0, flexible: instance_id nullable compact string, rack_id nullable compact string, client_id compact
+    string, client_host compact string, subscribed_topic_names compact []compact string,
+    subscribed_topic_regex nullable compact string, rebalance_timeout_ms int32, server_assignor nullable
+    compact string, tag 0 classic_member_metadata nullable ClassicMemberMetadata."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupMemberMetadataValue
@@ -235,7 +233,7 @@ class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataV
                 data += b"\x01"
                 _write_classic_member_metadata_v0(data, (m.classic_member_metadata,))
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

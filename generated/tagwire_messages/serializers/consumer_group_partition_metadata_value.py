@@ -63,8 +63,8 @@ def _write_partition_metadata_v0(out: bytearray, items: Iterable[PartitionMetada
 
 
 def _read_topic_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicMetadata, ...], int]:
-    """topic_id uuid, topic_name compact string, num_partitions int32,
-    partition_metadata compact []PartitionMetadata."""
+    """topic_id uuid, topic_name compact string, num_partitions int32, partition_metadata compact
+    []PartitionMetadata."""
     items = []
     for _ in range(count):
         m = new(TopicMetadata)

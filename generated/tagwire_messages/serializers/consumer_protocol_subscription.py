@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS
 from tagwire.wire import (
-    fixed_array,
     Malformed,
     new,
     null,
@@ -98,8 +98,7 @@ class ConsumerProtocolSubscriptionV0(Serializer[ConsumerProtocolSubscription]):
 
 
 class ConsumerProtocolSubscriptionV1(Serializer[ConsumerProtocolSubscription]):
-    """Version 1: topics []string, user_data nullable bytes, owned_partitions
-    []TopicPartition."""
+    """Version 1: topics []string, user_data nullable bytes, owned_partitions []TopicPartition."""
 
     VERSION = 1
     MESSAGE = ConsumerProtocolSubscription
@@ -143,8 +142,7 @@ class ConsumerProtocolSubscriptionV1(Serializer[ConsumerProtocolSubscription]):
 
 
 class ConsumerProtocolSubscriptionV2(Serializer[ConsumerProtocolSubscription]):
-    """Version 2: topics []string, user_data nullable bytes, owned_partitions
-    []TopicPartition, generation_id int32."""
+    """Version 2: topics []string, user_data nullable bytes, owned_partitions []TopicPartition, generation_id int32."""
 
     VERSION = 2
     MESSAGE = ConsumerProtocolSubscription
@@ -190,8 +188,8 @@ class ConsumerProtocolSubscriptionV2(Serializer[ConsumerProtocolSubscription]):
 
 
 class ConsumerProtocolSubscriptionV3(Serializer[ConsumerProtocolSubscription]):
-    """Version 3: topics []string, user_data nullable bytes, owned_partitions
-    []TopicPartition, generation_id int32, rack_id nullable string."""
+    """Version 3: topics []string, user_data nullable bytes, owned_partitions []TopicPartition, generation_id int32,
+    rack_id nullable string."""
 
     VERSION = 3
     MESSAGE = ConsumerProtocolSubscription

@@ -29,8 +29,7 @@ _unpack_i16sBB = Struct(">i16sBB").unpack_from
 
 
 def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener, ...], int]:
-    """name compact string, host compact string, port uint16, security_protocol
-    int16."""
+    """name compact string, host compact string, port uint16, security_protocol int16."""
     items = []
     for _ in range(count):
         m = new(Listener)
@@ -73,8 +72,7 @@ def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
 
 
 def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, ...], int]:
-    """name compact string, min_supported_version int16, max_supported_version
-    int16."""
+    """name compact string, min_supported_version int16, max_supported_version int16."""
     items = []
     for _ in range(count):
         m = new(Feature)
@@ -107,8 +105,8 @@ def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
 
 
 class ControllerRegistrationRequestV0(Serializer[ControllerRegistrationRequest]):
-    """Version 0, flexible: controller_id int32, incarnation_id uuid, zk_migration_ready bool, listeners
-    compact []Listener, features compact []Feature."""
+    """Version 0, flexible: controller_id int32, incarnation_id uuid, zk_migration_ready bool, listeners compact
+    []Listener, features compact []Feature."""
 
     VERSION = 0
     MESSAGE = ControllerRegistrationRequest

@@ -31,8 +31,8 @@ _unpack_i = Struct(">i").unpack_from
 
 
 def _read_acl_creation_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreation, ...], int]:
-    """resource_type int8, resource_name string, resource_pattern_type int8,
-    principal string, host string, operation int8, permission_type int8."""
+    """resource_type int8, resource_name string, resource_pattern_type int8, principal string, host string, operation
+    int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(AclCreation)
@@ -77,9 +77,8 @@ def _write_acl_creation_v1(out: bytearray, items: Iterable[AclCreation]) -> None
 
 
 def _read_acl_creation_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreation, ...], int]:
-    """resource_type int8, resource_name compact string, resource_pattern_type
-    int8, principal compact string, host compact string, operation int8,
-    permission_type int8."""
+    """resource_type int8, resource_name compact string, resource_pattern_type int8, principal compact string, host
+    compact string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(AclCreation)

@@ -171,9 +171,8 @@ class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
 
 
 class CreateDelegationTokenRequestV3(Serializer[CreateDelegationTokenRequest]):
-    """Version 3, flexible: owner_principal_type nullable compact string, owner_principal_name nullable
-    compact string, renewers compact []CreatableRenewers, max_lifetime_ms
-    int64."""
+    """Version 3, flexible: owner_principal_type nullable compact string, owner_principal_name nullable compact
+    string, renewers compact []CreatableRenewers, max_lifetime_ms int64."""
 
     VERSION = 3
     MESSAGE = CreateDelegationTokenRequest

@@ -32,9 +32,8 @@ _unpack_qqqh = Struct(">qqqh").unpack_from
 
 
 class CreateDelegationTokenResponseV1(Serializer[CreateDelegationTokenResponse]):
-    """Version 1: error_code int16, principal_type string, principal_name string,
-    issue_timestamp_ms int64, expiry_timestamp_ms int64, max_timestamp_ms
-    int64, token_id string, hmac bytes, throttle_time_ms int32."""
+    """Version 1: error_code int16, principal_type string, principal_name string, issue_timestamp_ms int64,
+    expiry_timestamp_ms int64, max_timestamp_ms int64, token_id string, hmac bytes, throttle_time_ms int32."""
 
     VERSION = 1
     MESSAGE = CreateDelegationTokenResponse
@@ -91,10 +90,9 @@ class CreateDelegationTokenResponseV1(Serializer[CreateDelegationTokenResponse])
 
 
 class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse]):
-    """Version 2, flexible: error_code int16, principal_type compact string, principal_name compact
-    string, issue_timestamp_ms int64, expiry_timestamp_ms int64,
-    max_timestamp_ms int64, token_id compact string, hmac compact bytes,
-    throttle_time_ms int32."""
+    """Version 2, flexible: error_code int16, principal_type compact string, principal_name compact string,
+    issue_timestamp_ms int64, expiry_timestamp_ms int64, max_timestamp_ms int64, token_id compact string, hmac
+    compact bytes, throttle_time_ms int32."""
 
     VERSION = 2
     MESSAGE = CreateDelegationTokenResponse
@@ -165,11 +163,10 @@ class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse])
 
 
 class CreateDelegationTokenResponseV3(Serializer[CreateDelegationTokenResponse]):
-    """Version 3, flexible: error_code int16, principal_type compact string, principal_name compact
-    string, token_requester_principal_type compact string,
-    token_requester_principal_name compact string, issue_timestamp_ms int64,
-    expiry_timestamp_ms int64, max_timestamp_ms int64, token_id compact
-    string, hmac compact bytes, throttle_time_ms int32."""
+    """Version 3, flexible: error_code int16, principal_type compact string, principal_name compact string,
+    token_requester_principal_type compact string, token_requester_principal_name compact string,
+    issue_timestamp_ms int64, expiry_timestamp_ms int64, max_timestamp_ms int64, token_id compact string, hmac
+    compact bytes, throttle_time_ms int32."""
 
     VERSION = 3
     MESSAGE = CreateDelegationTokenResponse

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -145,8 +144,7 @@ def _write_create_partitions_assignment_v2(out: bytearray, items: Iterable[Creat
 
 
 def _read_create_partitions_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatePartitionsTopic, ...], int]:
-    """name compact string, count int32, assignments nullable compact
-    []CreatePartitionsAssignment."""
+    """name compact string, count int32, assignments nullable compact []CreatePartitionsAssignment."""
     items = []
     for _ in range(count):
         m = new(CreatePartitionsTopic)
@@ -227,8 +225,7 @@ class CreatePartitionsRequestV1(CreatePartitionsRequestV0):
 
 
 class CreatePartitionsRequestV2(Serializer[CreatePartitionsRequest]):
-    """Version 2, flexible: topics compact []CreatePartitionsTopic, timeout_ms int32, validate_only
-    bool."""
+    """Version 2, flexible: topics compact []CreatePartitionsTopic, timeout_ms int32, validate_only bool."""
 
     VERSION = 2
     MESSAGE = CreatePartitionsRequest

@@ -72,8 +72,7 @@ def _write_create_partitions_topic_result_v0(out: bytearray, items: Iterable[Cre
 def _read_create_partitions_topic_result_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[CreatePartitionsTopicResult, ...], int]:
-    """name compact string, error_code int16, error_message nullable compact
-    string."""
+    """name compact string, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(CreatePartitionsTopicResult)

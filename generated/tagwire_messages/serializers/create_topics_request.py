@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -107,8 +106,8 @@ def _write_creatable_topic_config_v2(out: bytearray, items: Iterable[CreatableTo
 
 
 def _read_creatable_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopic, ...], int]:
-    """name string, num_partitions int32, replication_factor int16, assignments
-    []CreatableReplicaAssignment, configs []CreatableTopicConfig."""
+    """name string, num_partitions int32, replication_factor int16, assignments []CreatableReplicaAssignment, configs
+    []CreatableTopicConfig."""
     items = []
     for _ in range(count):
         m = new(CreatableTopic)
@@ -233,9 +232,8 @@ def _write_creatable_topic_config_v5(out: bytearray, items: Iterable[CreatableTo
 
 
 def _read_creatable_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopic, ...], int]:
-    """name compact string, num_partitions int32, replication_factor int16,
-    assignments compact []CreatableReplicaAssignment, configs compact
-    []CreatableTopicConfig."""
+    """name compact string, num_partitions int32, replication_factor int16, assignments compact
+    []CreatableReplicaAssignment, configs compact []CreatableTopicConfig."""
     items = []
     for _ in range(count):
         m = new(CreatableTopic)

@@ -27,7 +27,7 @@ from tagwire.wire import (
 )
 from tagwire_messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _ZERO_UUID = UUID(int=0)
 _pack_16sh = Struct(">16sh").pack
 _pack_BbB = Struct(">BbB").pack
@@ -85,8 +85,7 @@ def _write_creatable_topic_result_v2(out: bytearray, items: Iterable[CreatableTo
 
 
 def _read_creatable_topic_configs_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicConfigs, ...], int]:
-    """name compact string, value nullable compact string, read_only bool,
-    config_source int8, is_sensitive bool."""
+    """name compact string, value nullable compact string, read_only bool, config_source int8, is_sensitive bool."""
     items = []
     for _ in range(count):
         m = new(CreatableTopicConfigs)
@@ -132,9 +131,9 @@ def _write_creatable_topic_configs_v5(out: bytearray, items: Iterable[CreatableT
 
 
 def _read_creatable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicResult, ...], int]:
-    """name compact string, error_code int16, error_message nullable compact
-    string, num_partitions int32, replication_factor int16, configs nullable
-    compact []CreatableTopicConfigs, tag 0 topic_config_error_code int16."""
+    """name compact string, error_code int16, error_message nullable compact string, num_partitions int32,
+    replication_factor int16, configs nullable compact []CreatableTopicConfigs, tag 0 topic_config_error_code
+    int16."""
     items = []
     for _ in range(count):
         m = new(CreatableTopicResult)
@@ -207,14 +206,13 @@ def _write_creatable_topic_result_v5(out: bytearray, items: Iterable[CreatableTo
             data = bytearray()
             data += _pack_h(m.topic_config_error_code)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 def _read_creatable_topic_result_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicResult, ...], int]:
-    """name compact string, topic_id uuid, error_code int16, error_message nullable
-    compact string, num_partitions int32, replication_factor int16, configs
-    nullable compact []CreatableTopicConfigs, tag 0 topic_config_error_code
-    int16."""
+    """name compact string, topic_id uuid, error_code int16, error_message nullable compact string, num_partitions
+    int32, replication_factor int16, configs nullable compact []CreatableTopicConfigs, tag 0
+    topic_config_error_code int16."""
     items = []
     for _ in range(count):
         m = new(CreatableTopicResult)
@@ -287,7 +285,7 @@ def _write_creatable_topic_result_v7(out: bytearray, items: Iterable[CreatableTo
             data = bytearray()
             data += _pack_h(m.topic_config_error_code)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):

@@ -32,9 +32,8 @@ _unpack_i = Struct(">i").unpack_from
 
 
 def _read_delete_acls_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteAclsFilter, ...], int]:
-    """resource_type_filter int8, resource_name_filter nullable string,
-    pattern_type_filter int8, principal_filter nullable string, host_filter
-    nullable string, operation int8, permission_type int8."""
+    """resource_type_filter int8, resource_name_filter nullable string, pattern_type_filter int8, principal_filter
+    nullable string, host_filter nullable string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsFilter)
@@ -85,10 +84,9 @@ def _write_delete_acls_filter_v1(out: bytearray, items: Iterable[DeleteAclsFilte
 
 
 def _read_delete_acls_filter_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteAclsFilter, ...], int]:
-    """resource_type_filter int8, resource_name_filter nullable compact string,
-    pattern_type_filter int8, principal_filter nullable compact string,
-    host_filter nullable compact string, operation int8, permission_type
-    int8."""
+    """resource_type_filter int8, resource_name_filter nullable compact string, pattern_type_filter int8,
+    principal_filter nullable compact string, host_filter nullable compact string, operation int8,
+    permission_type int8."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsFilter)

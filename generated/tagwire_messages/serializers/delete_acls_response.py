@@ -42,9 +42,8 @@ _unpack_ii = Struct(">ii").unpack_from
 def _read_delete_acls_matching_acl_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteAclsMatchingAcl, ...], int]:
-    """error_code int16, error_message nullable string, resource_type int8,
-    resource_name string, pattern_type int8, principal string, host string,
-    operation int8, permission_type int8."""
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string, pattern_type int8,
+    principal string, host string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsMatchingAcl)
@@ -102,8 +101,7 @@ def _write_delete_acls_matching_acl_v1(out: bytearray, items: Iterable[DeleteAcl
 def _read_delete_acls_filter_result_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
-    """error_code int16, error_message nullable string, matching_acls
-    []DeleteAclsMatchingAcl."""
+    """error_code int16, error_message nullable string, matching_acls []DeleteAclsMatchingAcl."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsFilterResult)
@@ -139,9 +137,8 @@ def _write_delete_acls_filter_result_v1(out: bytearray, items: Iterable[DeleteAc
 def _read_delete_acls_matching_acl_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteAclsMatchingAcl, ...], int]:
-    """error_code int16, error_message nullable compact string, resource_type int8,
-    resource_name compact string, pattern_type int8, principal compact
-    string, host compact string, operation int8, permission_type int8."""
+    """error_code int16, error_message nullable compact string, resource_type int8, resource_name compact string,
+    pattern_type int8, principal compact string, host compact string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsMatchingAcl)
@@ -210,8 +207,7 @@ def _write_delete_acls_matching_acl_v2(out: bytearray, items: Iterable[DeleteAcl
 def _read_delete_acls_filter_result_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
-    """error_code int16, error_message nullable compact string, matching_acls
-    compact []DeleteAclsMatchingAcl."""
+    """error_code int16, error_message nullable compact string, matching_acls compact []DeleteAclsMatchingAcl."""
     items = []
     for _ in range(count):
         m = new(DeleteAclsFilterResult)

@@ -92,8 +92,7 @@ def _write_deletable_group_result_v2(out: bytearray, items: Iterable[DeletableGr
 
 
 def _read_deletable_group_result_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[DeletableGroupResult, ...], int]:
-    """group_id compact string, error_code int16, error_message nullable compact
-    string."""
+    """group_id compact string, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DeletableGroupResult)

@@ -50,8 +50,7 @@ def _write_delete_share_group_offsets_request_topic_v0(
 
 
 class DeleteShareGroupOffsetsRequestV0(Serializer[DeleteShareGroupOffsetsRequest]):
-    """Version 0, flexible: group_id compact string, topics compact
-    []DeleteShareGroupOffsetsRequestTopic."""
+    """Version 0, flexible: group_id compact string, topics compact []DeleteShareGroupOffsetsRequestTopic."""
 
     VERSION = 0
     MESSAGE = DeleteShareGroupOffsetsRequest

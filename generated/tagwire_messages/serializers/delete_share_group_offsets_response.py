@@ -31,8 +31,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 def _read_delete_share_group_offsets_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteShareGroupOffsetsResponseTopic, ...], int]:
-    """topic_name compact string, topic_id uuid, error_code int16, error_message
-    nullable compact string."""
+    """topic_name compact string, topic_id uuid, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DeleteShareGroupOffsetsResponseTopic)
@@ -79,8 +78,8 @@ def _write_delete_share_group_offsets_response_topic_v0(
 
 
 class DeleteShareGroupOffsetsResponseV0(Serializer[DeleteShareGroupOffsetsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, responses compact []DeleteShareGroupOffsetsResponseTopic."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    responses compact []DeleteShareGroupOffsetsResponseTopic."""
 
     VERSION = 0
     MESSAGE = DeleteShareGroupOffsetsResponse

@@ -99,8 +99,7 @@ def _write_deletable_topic_result_v4(out: bytearray, items: Iterable[DeletableTo
 
 
 def _read_deletable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[DeletableTopicResult, ...], int]:
-    """name compact string, error_code int16, error_message nullable compact
-    string."""
+    """name compact string, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DeletableTopicResult)
@@ -145,8 +144,7 @@ def _write_deletable_topic_result_v5(out: bytearray, items: Iterable[DeletableTo
 
 
 def _read_deletable_topic_result_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[DeletableTopicResult, ...], int]:
-    """name nullable compact string, topic_id uuid, error_code int16, error_message
-    nullable compact string."""
+    """name nullable compact string, topic_id uuid, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DeletableTopicResult)

@@ -19,9 +19,8 @@ _unpack_h = Struct(">h").unpack_from
 
 
 class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
-    """Version 1: resource_type_filter int8, resource_name_filter nullable string,
-    pattern_type_filter int8, principal_filter nullable string, host_filter
-    nullable string, operation int8, permission_type int8."""
+    """Version 1: resource_type_filter int8, resource_name_filter nullable string, pattern_type_filter int8,
+    principal_filter nullable string, host_filter nullable string, operation int8, permission_type int8."""
 
     VERSION = 1
     MESSAGE = DescribeAclsRequest
@@ -75,9 +74,8 @@ class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
 
 class DescribeAclsRequestV2(Serializer[DescribeAclsRequest]):
     """Version 2, flexible: resource_type_filter int8, resource_name_filter nullable compact string,
-    pattern_type_filter int8, principal_filter nullable compact string,
-    host_filter nullable compact string, operation int8, permission_type
-    int8."""
+    pattern_type_filter int8, principal_filter nullable compact string, host_filter nullable compact string,
+    operation int8, permission_type int8."""
 
     VERSION = 2
     MESSAGE = DescribeAclsRequest

@@ -73,8 +73,7 @@ def _write_acl_description_v1(out: bytearray, items: Iterable[AclDescription]) -
 
 
 def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeAclsResource, ...], int]:
-    """resource_type int8, resource_name string, pattern_type int8, acls
-    []AclDescription."""
+    """resource_type int8, resource_name string, pattern_type int8, acls []AclDescription."""
     items = []
     for _ in range(count):
         m = new(DescribeAclsResource)
@@ -107,8 +106,7 @@ def _write_describe_acls_resource_v1(out: bytearray, items: Iterable[DescribeAcl
 
 
 def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AclDescription, ...], int]:
-    """principal compact string, host compact string, operation int8,
-    permission_type int8."""
+    """principal compact string, host compact string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
         m = new(AclDescription)
@@ -151,8 +149,7 @@ def _write_acl_description_v2(out: bytearray, items: Iterable[AclDescription]) -
 
 
 def _read_describe_acls_resource_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeAclsResource, ...], int]:
-    """resource_type int8, resource_name compact string, pattern_type int8, acls
-    compact []AclDescription."""
+    """resource_type int8, resource_name compact string, pattern_type int8, acls compact []AclDescription."""
     items = []
     for _ in range(count):
         m = new(DescribeAclsResource)
@@ -195,8 +192,8 @@ def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAcl
 
 
 class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
-    """Version 1: throttle_time_ms int32, error_code int16, error_message nullable string,
-    resources []DescribeAclsResource."""
+    """Version 1: throttle_time_ms int32, error_code int16, error_message nullable string, resources
+    []DescribeAclsResource."""
 
     VERSION = 1
     MESSAGE = DescribeAclsResponse
@@ -232,8 +229,8 @@ class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
 
 
 class DescribeAclsResponseV2(Serializer[DescribeAclsResponse]):
-    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, resources compact []DescribeAclsResource."""
+    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    resources compact []DescribeAclsResource."""
 
     VERSION = 2
     MESSAGE = DescribeAclsResponse

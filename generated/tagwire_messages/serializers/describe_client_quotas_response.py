@@ -246,8 +246,8 @@ def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
 
 
 class DescribeClientQuotasResponseV0(Serializer[DescribeClientQuotasResponse]):
-    """Version 0: throttle_time_ms int32, error_code int16, error_message nullable string,
-    entries nullable []EntryData."""
+    """Version 0: throttle_time_ms int32, error_code int16, error_message nullable string, entries nullable
+    []EntryData."""
 
     VERSION = 0
     MESSAGE = DescribeClientQuotasResponse
@@ -288,8 +288,8 @@ class DescribeClientQuotasResponseV0(Serializer[DescribeClientQuotasResponse]):
 
 
 class DescribeClientQuotasResponseV1(Serializer[DescribeClientQuotasResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, entries nullable compact []EntryData."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string, entries
+    nullable compact []EntryData."""
 
     VERSION = 1
     MESSAGE = DescribeClientQuotasResponse

@@ -77,8 +77,8 @@ class DescribeClusterRequestV1(Serializer[DescribeClusterRequest]):
 
 
 class DescribeClusterRequestV2(Serializer[DescribeClusterRequest]):
-    """Version 2, flexible: include_cluster_authorized_operations bool, endpoint_type int8,
-    include_fenced_brokers bool."""
+    """Version 2, flexible: include_cluster_authorized_operations bool, endpoint_type int8, include_fenced_brokers
+    bool."""
 
     VERSION = 2
     MESSAGE = DescribeClusterRequest

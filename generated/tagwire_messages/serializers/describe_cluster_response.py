@@ -32,8 +32,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 
 
 def _read_describe_cluster_broker_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeClusterBroker, ...], int]:
-    """broker_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """broker_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DescribeClusterBroker)
@@ -81,8 +80,7 @@ def _write_describe_cluster_broker_v0(out: bytearray, items: Iterable[DescribeCl
 
 
 def _read_describe_cluster_broker_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeClusterBroker, ...], int]:
-    """broker_id int32, host compact string, port int32, rack nullable compact
-    string, is_fenced bool."""
+    """broker_id int32, host compact string, port int32, rack nullable compact string, is_fenced bool."""
     items = []
     for _ in range(count):
         m = new(DescribeClusterBroker)
@@ -129,9 +127,9 @@ def _write_describe_cluster_broker_v2(out: bytearray, items: Iterable[DescribeCl
 
 
 class DescribeClusterResponseV0(Serializer[DescribeClusterResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, cluster_id compact string, controller_id int32, brokers compact
-    []DescribeClusterBroker, cluster_authorized_operations int32."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    cluster_id compact string, controller_id int32, brokers compact []DescribeClusterBroker,
+    cluster_authorized_operations int32."""
 
     VERSION = 0
     MESSAGE = DescribeClusterResponse
@@ -191,10 +189,9 @@ class DescribeClusterResponseV0(Serializer[DescribeClusterResponse]):
 
 
 class DescribeClusterResponseV1(Serializer[DescribeClusterResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, endpoint_type int8, cluster_id compact string, controller_id
-    int32, brokers compact []DescribeClusterBroker,
-    cluster_authorized_operations int32."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    endpoint_type int8, cluster_id compact string, controller_id int32, brokers compact
+    []DescribeClusterBroker, cluster_authorized_operations int32."""
 
     VERSION = 1
     MESSAGE = DescribeClusterResponse
@@ -252,10 +249,9 @@ class DescribeClusterResponseV1(Serializer[DescribeClusterResponse]):
 
 
 class DescribeClusterResponseV2(Serializer[DescribeClusterResponse]):
-    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, endpoint_type int8, cluster_id compact string, controller_id
-    int32, brokers compact []DescribeClusterBroker,
-    cluster_authorized_operations int32."""
+    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    endpoint_type int8, cluster_id compact string, controller_id int32, brokers compact
+    []DescribeClusterBroker, cluster_authorized_operations int32."""
 
     VERSION = 2
     MESSAGE = DescribeClusterResponse

@@ -40,8 +40,7 @@ _unpack_i = Struct(">i").unpack_from
 def _read_describe_configs_resource_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResource, ...], int]:
-    """resource_type int8, resource_name string, configuration_keys nullable
-    []string."""
+    """resource_type int8, resource_name string, configuration_keys nullable []string."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResource)
@@ -80,8 +79,7 @@ def _write_describe_configs_resource_v1(out: bytearray, items: Iterable[Describe
 def _read_describe_configs_resource_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResource, ...], int]:
-    """resource_type int8, resource_name compact string, configuration_keys
-    nullable compact []compact string."""
+    """resource_type int8, resource_name compact string, configuration_keys nullable compact []compact string."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResource)
@@ -163,8 +161,7 @@ class DescribeConfigsRequestV2(DescribeConfigsRequestV1):
 
 
 class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
-    """Version 3: resources []DescribeConfigsResource, include_synonyms bool,
-    include_documentation bool."""
+    """Version 3: resources []DescribeConfigsResource, include_synonyms bool, include_documentation bool."""
 
     VERSION = 3
     MESSAGE = DescribeConfigsRequest
@@ -194,8 +191,8 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
 
 class DescribeConfigsRequestV4(Serializer[DescribeConfigsRequest]):
-    """Version 4, flexible: resources compact []DescribeConfigsResource, include_synonyms bool,
-    include_documentation bool."""
+    """Version 4, flexible: resources compact []DescribeConfigsResource, include_synonyms bool, include_documentation
+    bool."""
 
     VERSION = 4
     MESSAGE = DescribeConfigsRequest

@@ -89,8 +89,8 @@ def _write_describe_configs_synonym_v1(out: bytearray, items: Iterable[DescribeC
 def _read_describe_configs_resource_result_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResourceResult, ...], int]:
-    """name string, value nullable string, read_only bool, config_source int8,
-    is_sensitive bool, synonyms []DescribeConfigsSynonym."""
+    """name string, value nullable string, read_only bool, config_source int8, is_sensitive bool, synonyms
+    []DescribeConfigsSynonym."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResourceResult)
@@ -136,8 +136,8 @@ def _write_describe_configs_resource_result_v1(out: bytearray, items: Iterable[D
 
 
 def _read_describe_configs_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeConfigsResult, ...], int]:
-    """error_code int16, error_message nullable string, resource_type int8,
-    resource_name string, configs []DescribeConfigsResourceResult."""
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string, configs
+    []DescribeConfigsResourceResult."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResult)
@@ -182,9 +182,8 @@ def _write_describe_configs_result_v1(out: bytearray, items: Iterable[DescribeCo
 def _read_describe_configs_resource_result_v3(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResourceResult, ...], int]:
-    """name string, value nullable string, read_only bool, config_source int8,
-    is_sensitive bool, synonyms []DescribeConfigsSynonym, config_type int8,
-    documentation nullable string."""
+    """name string, value nullable string, read_only bool, config_source int8, is_sensitive bool, synonyms
+    []DescribeConfigsSynonym, config_type int8, documentation nullable string."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResourceResult)
@@ -239,8 +238,8 @@ def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[D
 
 
 def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeConfigsResult, ...], int]:
-    """error_code int16, error_message nullable string, resource_type int8,
-    resource_name string, configs []DescribeConfigsResourceResult."""
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string, configs
+    []DescribeConfigsResourceResult."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResult)
@@ -331,10 +330,8 @@ def _write_describe_configs_synonym_v4(out: bytearray, items: Iterable[DescribeC
 def _read_describe_configs_resource_result_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResourceResult, ...], int]:
-    """name compact string, value nullable compact string, read_only bool,
-    config_source int8, is_sensitive bool, synonyms compact
-    []DescribeConfigsSynonym, config_type int8, documentation nullable
-    compact string."""
+    """name compact string, value nullable compact string, read_only bool, config_source int8, is_sensitive bool,
+    synonyms compact []DescribeConfigsSynonym, config_type int8, documentation nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResourceResult)
@@ -401,9 +398,8 @@ def _write_describe_configs_resource_result_v4(out: bytearray, items: Iterable[D
 
 
 def _read_describe_configs_result_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeConfigsResult, ...], int]:
-    """error_code int16, error_message nullable compact string, resource_type int8,
-    resource_name compact string, configs compact
-    []DescribeConfigsResourceResult."""
+    """error_code int16, error_message nullable compact string, resource_type int8, resource_name compact string,
+    configs compact []DescribeConfigsResourceResult."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResult)

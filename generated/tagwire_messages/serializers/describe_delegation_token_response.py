@@ -77,9 +77,8 @@ def _write_described_delegation_token_renewer_v1(
 def _read_described_delegation_token_v1(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedDelegationToken, ...], int]:
-    """principal_type string, principal_name string, issue_timestamp int64,
-    expiry_timestamp int64, max_timestamp int64, token_id string, hmac
-    bytes, renewers []DescribedDelegationTokenRenewer."""
+    """principal_type string, principal_name string, issue_timestamp int64, expiry_timestamp int64, max_timestamp
+    int64, token_id string, hmac bytes, renewers []DescribedDelegationTokenRenewer."""
     items = []
     for _ in range(count):
         m = new(DescribedDelegationToken)
@@ -185,9 +184,8 @@ def _write_described_delegation_token_renewer_v2(
 def _read_described_delegation_token_v2(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedDelegationToken, ...], int]:
-    """principal_type compact string, principal_name compact string,
-    issue_timestamp int64, expiry_timestamp int64, max_timestamp int64,
-    token_id compact string, hmac compact bytes, renewers compact
+    """principal_type compact string, principal_name compact string, issue_timestamp int64, expiry_timestamp int64,
+    max_timestamp int64, token_id compact string, hmac compact bytes, renewers compact
     []DescribedDelegationTokenRenewer."""
     items = []
     for _ in range(count):
@@ -266,11 +264,10 @@ def _write_described_delegation_token_v2(out: bytearray, items: Iterable[Describ
 def _read_described_delegation_token_v3(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedDelegationToken, ...], int]:
-    """principal_type compact string, principal_name compact string,
-    token_requester_principal_type compact string,
-    token_requester_principal_name compact string, issue_timestamp int64,
-    expiry_timestamp int64, max_timestamp int64, token_id compact string,
-    hmac compact bytes, renewers compact []DescribedDelegationTokenRenewer."""
+    """principal_type compact string, principal_name compact string, token_requester_principal_type compact string,
+    token_requester_principal_name compact string, issue_timestamp int64, expiry_timestamp int64,
+    max_timestamp int64, token_id compact string, hmac compact bytes, renewers compact
+    []DescribedDelegationTokenRenewer."""
     items = []
     for _ in range(count):
         m = new(DescribedDelegationToken)
@@ -391,8 +388,7 @@ class DescribeDelegationTokenResponseV1(Serializer[DescribeDelegationTokenRespon
 
 
 class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenResponse]):
-    """Version 2, flexible: error_code int16, tokens compact []DescribedDelegationToken,
-    throttle_time_ms int32."""
+    """Version 2, flexible: error_code int16, tokens compact []DescribedDelegationToken, throttle_time_ms int32."""
 
     VERSION = 2
     MESSAGE = DescribeDelegationTokenResponse
@@ -427,8 +423,7 @@ class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenRespon
 
 
 class DescribeDelegationTokenResponseV3(Serializer[DescribeDelegationTokenResponse]):
-    """Version 3, flexible: error_code int16, tokens compact []DescribedDelegationToken,
-    throttle_time_ms int32."""
+    """Version 3, flexible: error_code int16, tokens compact []DescribedDelegationToken, throttle_time_ms int32."""
 
     VERSION = 3
     MESSAGE = DescribeDelegationTokenResponse

@@ -38,8 +38,7 @@ _unpack_ii = Struct(">ii").unpack_from
 def _read_described_group_member_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedGroupMember, ...], int]:
-    """member_id string, client_id string, client_host string, member_metadata
-    bytes, member_assignment bytes."""
+    """member_id string, client_id string, client_host string, member_metadata bytes, member_assignment bytes."""
     items = []
     for _ in range(count):
         m = new(DescribedGroupMember)
@@ -96,8 +95,8 @@ def _write_described_group_member_v0(out: bytearray, items: Iterable[DescribedGr
 
 
 def _read_described_group_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, group_id string, group_state string, protocol_type string,
-    protocol_data string, members []DescribedGroupMember."""
+    """error_code int16, group_id string, group_state string, protocol_type string, protocol_data string, members
+    []DescribedGroupMember."""
     items = []
     for _ in range(count):
         m = new(DescribedGroup)
@@ -155,9 +154,8 @@ def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -
 
 
 def _read_described_group_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, group_id string, group_state string, protocol_type string,
-    protocol_data string, members []DescribedGroupMember,
-    authorized_operations int32."""
+    """error_code int16, group_id string, group_state string, protocol_type string, protocol_data string, members
+    []DescribedGroupMember, authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(DescribedGroup)
@@ -219,8 +217,8 @@ def _write_described_group_v3(out: bytearray, items: Iterable[DescribedGroup]) -
 def _read_described_group_member_v4(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedGroupMember, ...], int]:
-    """member_id string, group_instance_id nullable string, client_id string,
-    client_host string, member_metadata bytes, member_assignment bytes."""
+    """member_id string, group_instance_id nullable string, client_id string, client_host string, member_metadata
+    bytes, member_assignment bytes."""
     items = []
     for _ in range(count):
         m = new(DescribedGroupMember)
@@ -286,9 +284,8 @@ def _write_described_group_member_v4(out: bytearray, items: Iterable[DescribedGr
 
 
 def _read_described_group_v4(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, group_id string, group_state string, protocol_type string,
-    protocol_data string, members []DescribedGroupMember,
-    authorized_operations int32."""
+    """error_code int16, group_id string, group_state string, protocol_type string, protocol_data string, members
+    []DescribedGroupMember, authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(DescribedGroup)
@@ -350,9 +347,8 @@ def _write_described_group_v4(out: bytearray, items: Iterable[DescribedGroup]) -
 def _read_described_group_member_v5(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedGroupMember, ...], int]:
-    """member_id compact string, group_instance_id nullable compact string,
-    client_id compact string, client_host compact string, member_metadata
-    compact bytes, member_assignment compact bytes."""
+    """member_id compact string, group_instance_id nullable compact string, client_id compact string, client_host
+    compact string, member_metadata compact bytes, member_assignment compact bytes."""
     items = []
     for _ in range(count):
         m = new(DescribedGroupMember)
@@ -435,9 +431,8 @@ def _write_described_group_member_v5(out: bytearray, items: Iterable[DescribedGr
 
 
 def _read_described_group_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, group_id compact string, group_state compact string,
-    protocol_type compact string, protocol_data compact string, members
-    compact []DescribedGroupMember, authorized_operations int32."""
+    """error_code int16, group_id compact string, group_state compact string, protocol_type compact string,
+    protocol_data compact string, members compact []DescribedGroupMember, authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(DescribedGroup)
@@ -513,9 +508,8 @@ def _write_described_group_v5(out: bytearray, items: Iterable[DescribedGroup]) -
 
 
 def _read_described_group_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, error_message nullable compact string, group_id compact
-    string, group_state compact string, protocol_type compact string,
-    protocol_data compact string, members compact []DescribedGroupMember,
+    """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
+    protocol_type compact string, protocol_data compact string, members compact []DescribedGroupMember,
     authorized_operations int32."""
     items = []
     for _ in range(count):

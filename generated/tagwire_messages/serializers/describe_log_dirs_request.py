@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,

@@ -49,8 +49,7 @@ _unpack_qqBB = Struct(">qqBB").unpack_from
 def _read_describe_log_dirs_partition_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsPartition, ...], int]:
-    """partition_index int32, partition_size int64, offset_lag int64, is_future_key
-    bool."""
+    """partition_index int32, partition_size int64, offset_lag int64, is_future_key bool."""
     items = []
     for _ in range(count):
         m = new(DescribeLogDirsPartition)
@@ -140,8 +139,7 @@ def _write_describe_log_dirs_result_v1(out: bytearray, items: Iterable[DescribeL
 def _read_describe_log_dirs_partition_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsPartition, ...], int]:
-    """partition_index int32, partition_size int64, offset_lag int64, is_future_key
-    bool."""
+    """partition_index int32, partition_size int64, offset_lag int64, is_future_key bool."""
     items = []
     for _ in range(count):
         m = new(DescribeLogDirsPartition)
@@ -208,8 +206,7 @@ def _write_describe_log_dirs_topic_v2(out: bytearray, items: Iterable[DescribeLo
 def _read_describe_log_dirs_result_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsResult, ...], int]:
-    """error_code int16, log_dir compact string, topics compact
-    []DescribeLogDirsTopic."""
+    """error_code int16, log_dir compact string, topics compact []DescribeLogDirsTopic."""
     items = []
     for _ in range(count):
         m = new(DescribeLogDirsResult)
@@ -256,8 +253,8 @@ def _write_describe_log_dirs_result_v2(out: bytearray, items: Iterable[DescribeL
 def _read_describe_log_dirs_result_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsResult, ...], int]:
-    """error_code int16, log_dir compact string, topics compact
-    []DescribeLogDirsTopic, total_bytes int64, usable_bytes int64."""
+    """error_code int16, log_dir compact string, topics compact []DescribeLogDirsTopic, total_bytes int64,
+    usable_bytes int64."""
     items = []
     for _ in range(count):
         m = new(DescribeLogDirsResult)
@@ -303,9 +300,8 @@ def _write_describe_log_dirs_result_v4(out: bytearray, items: Iterable[DescribeL
 def _read_describe_log_dirs_result_v5(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsResult, ...], int]:
-    """error_code int16, log_dir compact string, topics compact
-    []DescribeLogDirsTopic, total_bytes int64, usable_bytes int64,
-    is_cordoned bool."""
+    """error_code int16, log_dir compact string, topics compact []DescribeLogDirsTopic, total_bytes int64,
+    usable_bytes int64, is_cordoned bool."""
     items = []
     for _ in range(count):
         m = new(DescribeLogDirsResult)
@@ -411,8 +407,7 @@ class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
 
 
 class DescribeLogDirsResponseV3(Serializer[DescribeLogDirsResponse]):
-    """Version 3, flexible: throttle_time_ms int32, error_code int16, results compact
-    []DescribeLogDirsResult."""
+    """Version 3, flexible: throttle_time_ms int32, error_code int16, results compact []DescribeLogDirsResult."""
 
     VERSION = 3
     MESSAGE = DescribeLogDirsResponse
@@ -446,8 +441,7 @@ class DescribeLogDirsResponseV3(Serializer[DescribeLogDirsResponse]):
 
 
 class DescribeLogDirsResponseV4(Serializer[DescribeLogDirsResponse]):
-    """Version 4, flexible: throttle_time_ms int32, error_code int16, results compact
-    []DescribeLogDirsResult."""
+    """Version 4, flexible: throttle_time_ms int32, error_code int16, results compact []DescribeLogDirsResult."""
 
     VERSION = 4
     MESSAGE = DescribeLogDirsResponse
@@ -481,8 +475,7 @@ class DescribeLogDirsResponseV4(Serializer[DescribeLogDirsResponse]):
 
 
 class DescribeLogDirsResponseV5(Serializer[DescribeLogDirsResponse]):
-    """Version 5, flexible: throttle_time_ms int32, error_code int16, results compact
-    []DescribeLogDirsResult."""
+    """Version 5, flexible: throttle_time_ms int32, error_code int16, results compact []DescribeLogDirsResult."""
 
     VERSION = 5
     MESSAGE = DescribeLogDirsResponse

@@ -4,18 +4,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 
 _int32s = fixed_array("int32")

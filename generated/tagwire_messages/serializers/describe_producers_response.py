@@ -32,8 +32,8 @@ _unpack_qiiqiqB = Struct(">qiiqiqB").unpack_from
 
 
 def _read_producer_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ProducerState, ...], int]:
-    """producer_id int64, producer_epoch int32, last_sequence int32, last_timestamp
-    int64, coordinator_epoch int32, current_txn_start_offset int64."""
+    """producer_id int64, producer_epoch int32, last_sequence int32, last_timestamp int64, coordinator_epoch int32,
+    current_txn_start_offset int64."""
     items = []
     for _ in range(count):
         m = new(ProducerState)
@@ -71,8 +71,8 @@ def _write_producer_state_v0(out: bytearray, items: Iterable[ProducerState]) -> 
 
 
 def _read_partition_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionResponse, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string, active_producers compact []ProducerState."""
+    """partition_index int32, error_code int16, error_message nullable compact string, active_producers compact
+    []ProducerState."""
     items = []
     for _ in range(count):
         m = new(PartitionResponse)

@@ -78,9 +78,8 @@ def _write_replica_state_v0(out: bytearray, items: Iterable[ReplicaState]) -> No
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32, high_watermark int64, current_voters compact []ReplicaState,
-    observers compact []ReplicaState."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, high_watermark int64,
+    current_voters compact []ReplicaState, observers compact []ReplicaState."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -163,8 +162,7 @@ def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_replica_state_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ReplicaState, ...], int]:
-    """replica_id int32, log_end_offset int64, last_fetch_timestamp int64,
-    last_caught_up_timestamp int64."""
+    """replica_id int32, log_end_offset int64, last_fetch_timestamp int64, last_caught_up_timestamp int64."""
     items = []
     for _ in range(count):
         m = new(ReplicaState)
@@ -190,9 +188,8 @@ def _write_replica_state_v1(out: bytearray, items: Iterable[ReplicaState]) -> No
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32, high_watermark int64, current_voters compact []ReplicaState,
-    observers compact []ReplicaState."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, high_watermark int64,
+    current_voters compact []ReplicaState, observers compact []ReplicaState."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -275,8 +272,8 @@ def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_replica_state_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[ReplicaState, ...], int]:
-    """replica_id int32, replica_directory_id uuid, log_end_offset int64,
-    last_fetch_timestamp int64, last_caught_up_timestamp int64."""
+    """replica_id int32, replica_directory_id uuid, log_end_offset int64, last_fetch_timestamp int64,
+    last_caught_up_timestamp int64."""
     items = []
     for _ in range(count):
         m = new(ReplicaState)
@@ -313,9 +310,8 @@ def _write_replica_state_v2(out: bytearray, items: Iterable[ReplicaState]) -> No
 
 
 def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string, leader_id int32, leader_epoch int32, high_watermark int64,
-    current_voters compact []ReplicaState, observers compact []ReplicaState."""
+    """partition_index int32, error_code int16, error_message nullable compact string, leader_id int32, leader_epoch
+    int32, high_watermark int64, current_voters compact []ReplicaState, observers compact []ReplicaState."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -560,8 +556,8 @@ class DescribeQuorumResponseV1(Serializer[DescribeQuorumResponse]):
 
 
 class DescribeQuorumResponseV2(Serializer[DescribeQuorumResponse]):
-    """Version 2, flexible: error_code int16, error_message nullable compact string, topics compact
-    []TopicData, nodes compact []Node."""
+    """Version 2, flexible: error_code int16, error_message nullable compact string, topics compact []TopicData,
+    nodes compact []Node."""
 
     VERSION = 2
     MESSAGE = DescribeQuorumResponse

@@ -4,18 +4,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.describe_share_group_offsets_request import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -84,8 +76,7 @@ def _write_describe_share_group_offsets_request_topic_v0(
 def _read_describe_share_group_offsets_request_group_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsRequestGroup, ...], int]:
-    """group_id compact string, topics nullable compact
-    []DescribeShareGroupOffsetsRequestTopic."""
+    """group_id compact string, topics nullable compact []DescribeShareGroupOffsetsRequestTopic."""
     items = []
     for _ in range(count):
         m = new(DescribeShareGroupOffsetsRequestGroup)

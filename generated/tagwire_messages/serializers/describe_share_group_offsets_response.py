@@ -39,8 +39,8 @@ _unpack_iqiqhB = Struct(">iqiqhB").unpack_from
 def _read_describe_share_group_offsets_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponsePartition, ...], int]:
-    """partition_index int32, start_offset int64, leader_epoch int32, error_code
-    int16, error_message nullable compact string."""
+    """partition_index int32, start_offset int64, leader_epoch int32, error_code int16, error_message nullable
+    compact string."""
     items = []
     for _ in range(count):
         m = new(DescribeShareGroupOffsetsResponsePartition)
@@ -79,8 +79,7 @@ def _write_describe_share_group_offsets_response_partition_v0(
 def _read_describe_share_group_offsets_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
-    """topic_name compact string, topic_id uuid, partitions compact
-    []DescribeShareGroupOffsetsResponsePartition."""
+    """topic_name compact string, topic_id uuid, partitions compact []DescribeShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
         m = new(DescribeShareGroupOffsetsResponseTopic)
@@ -127,8 +126,7 @@ def _write_describe_share_group_offsets_response_topic_v0(
 def _read_describe_share_group_offsets_response_group_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
-    """group_id compact string, topics compact
-    []DescribeShareGroupOffsetsResponseTopic, error_code int16,
+    """group_id compact string, topics compact []DescribeShareGroupOffsetsResponseTopic, error_code int16,
     error_message nullable compact string."""
     items = []
     for _ in range(count):
@@ -186,8 +184,8 @@ def _write_describe_share_group_offsets_response_group_v0(
 def _read_describe_share_group_offsets_response_partition_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponsePartition, ...], int]:
-    """partition_index int32, start_offset int64, leader_epoch int32, lag int64,
-    error_code int16, error_message nullable compact string."""
+    """partition_index int32, start_offset int64, leader_epoch int32, lag int64, error_code int16, error_message
+    nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DescribeShareGroupOffsetsResponsePartition)
@@ -225,8 +223,7 @@ def _write_describe_share_group_offsets_response_partition_v1(
 def _read_describe_share_group_offsets_response_topic_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
-    """topic_name compact string, topic_id uuid, partitions compact
-    []DescribeShareGroupOffsetsResponsePartition."""
+    """topic_name compact string, topic_id uuid, partitions compact []DescribeShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
         m = new(DescribeShareGroupOffsetsResponseTopic)
@@ -273,8 +270,7 @@ def _write_describe_share_group_offsets_response_topic_v1(
 def _read_describe_share_group_offsets_response_group_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
-    """group_id compact string, topics compact
-    []DescribeShareGroupOffsetsResponseTopic, error_code int16,
+    """group_id compact string, topics compact []DescribeShareGroupOffsetsResponseTopic, error_code int16,
     error_message nullable compact string."""
     items = []
     for _ in range(count):
@@ -330,8 +326,7 @@ def _write_describe_share_group_offsets_response_group_v1(
 
 
 class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, groups compact
-    []DescribeShareGroupOffsetsResponseGroup."""
+    """Version 0, flexible: throttle_time_ms int32, groups compact []DescribeShareGroupOffsetsResponseGroup."""
 
     VERSION = 0
     MESSAGE = DescribeShareGroupOffsetsResponse
@@ -365,8 +360,7 @@ class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsRe
 
 
 class DescribeShareGroupOffsetsResponseV1(Serializer[DescribeShareGroupOffsetsResponse]):
-    """Version 1, flexible: throttle_time_ms int32, groups compact
-    []DescribeShareGroupOffsetsResponseGroup."""
+    """Version 1, flexible: throttle_time_ms int32, groups compact []DescribeShareGroupOffsetsResponseGroup."""
 
     VERSION = 1
     MESSAGE = DescribeShareGroupOffsetsResponse

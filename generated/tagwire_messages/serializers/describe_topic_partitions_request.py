@@ -81,8 +81,7 @@ def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
 
 
 class DescribeTopicPartitionsRequestV0(Serializer[DescribeTopicPartitionsRequest]):
-    """Version 0, flexible: topics compact []TopicRequest, response_partition_limit int32, cursor
-    nullable Cursor."""
+    """Version 0, flexible: topics compact []TopicRequest, response_partition_limit int32, cursor nullable Cursor."""
 
     VERSION = 0
     MESSAGE = DescribeTopicPartitionsRequest

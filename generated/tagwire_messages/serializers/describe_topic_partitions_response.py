@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -45,10 +44,9 @@ _unpack_int32s = fixed_array("int32").unpackers
 def _read_describe_topic_partitions_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeTopicPartitionsResponsePartition, ...], int]:
-    """error_code int16, partition_index int32, leader_id int32, leader_epoch
-    int32, replica_nodes compact []int32, isr_nodes compact []int32,
-    eligible_leader_replicas nullable compact []int32, last_known_elr
-    nullable compact []int32, offline_replicas compact []int32."""
+    """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes compact []int32,
+    isr_nodes compact []int32, eligible_leader_replicas nullable compact []int32, last_known_elr nullable
+    compact []int32, offline_replicas compact []int32."""
     items = []
     for _ in range(count):
         m = new(DescribeTopicPartitionsResponsePartition)
@@ -173,9 +171,8 @@ def _write_describe_topic_partitions_response_partition_v0(
 def _read_describe_topic_partitions_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeTopicPartitionsResponseTopic, ...], int]:
-    """error_code int16, name nullable compact string, topic_id uuid, is_internal
-    bool, partitions compact []DescribeTopicPartitionsResponsePartition,
-    topic_authorized_operations int32."""
+    """error_code int16, name nullable compact string, topic_id uuid, is_internal bool, partitions compact
+    []DescribeTopicPartitionsResponsePartition, topic_authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(DescribeTopicPartitionsResponseTopic)
@@ -257,8 +254,8 @@ def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
 
 
 class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, topics compact
-    []DescribeTopicPartitionsResponseTopic, next_cursor nullable Cursor."""
+    """Version 0, flexible: throttle_time_ms int32, topics compact []DescribeTopicPartitionsResponseTopic,
+    next_cursor nullable Cursor."""
 
     VERSION = 0
     MESSAGE = DescribeTopicPartitionsResponse

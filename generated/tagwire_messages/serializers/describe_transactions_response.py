@@ -5,18 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.describe_transactions_response import DescribeTransactionsResponse, TopicData, TransactionState
 
 _int32s = fixed_array("int32")
@@ -81,9 +73,9 @@ def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TransactionState, ...], int]:
-    """error_code int16, transactional_id compact string, transaction_state compact
-    string, transaction_timeout_ms int32, transaction_start_time_ms int64,
-    producer_id int64, producer_epoch int16, topics compact []TopicData."""
+    """error_code int16, transactional_id compact string, transaction_state compact string, transaction_timeout_ms
+    int32, transaction_start_time_ms int64, producer_id int64, producer_epoch int16, topics compact
+    []TopicData."""
     items = []
     for _ in range(count):
         m = new(TransactionState)

@@ -56,8 +56,8 @@ def _write_credential_info_v0(out: bytearray, items: Iterable[CredentialInfo]) -
 def _read_describe_user_scram_credentials_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeUserScramCredentialsResult, ...], int]:
-    """user compact string, error_code int16, error_message nullable compact
-    string, credential_infos compact []CredentialInfo."""
+    """user compact string, error_code int16, error_message nullable compact string, credential_infos compact
+    []CredentialInfo."""
     items = []
     for _ in range(count):
         m = new(DescribeUserScramCredentialsResult)
@@ -112,8 +112,8 @@ def _write_describe_user_scram_credentials_result_v0(
 
 
 class DescribeUserScramCredentialsResponseV0(Serializer[DescribeUserScramCredentialsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, results compact []DescribeUserScramCredentialsResult."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string, results
+    compact []DescribeUserScramCredentialsResult."""
 
     VERSION = 0
     MESSAGE = DescribeUserScramCredentialsResponse

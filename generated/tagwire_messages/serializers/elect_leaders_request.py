@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -150,8 +149,7 @@ class ElectLeadersRequestV0(Serializer[ElectLeadersRequest]):
 
 
 class ElectLeadersRequestV1(Serializer[ElectLeadersRequest]):
-    """Version 1: election_type int8, topic_partitions nullable []TopicPartitions, timeout_ms
-    int32."""
+    """Version 1: election_type int8, topic_partitions nullable []TopicPartitions, timeout_ms int32."""
 
     VERSION = 1
     MESSAGE = ElectLeadersRequest
@@ -185,8 +183,8 @@ class ElectLeadersRequestV1(Serializer[ElectLeadersRequest]):
 
 
 class ElectLeadersRequestV2(Serializer[ElectLeadersRequest]):
-    """Version 2, flexible: election_type int8, topic_partitions nullable compact []TopicPartitions,
-    timeout_ms int32."""
+    """Version 2, flexible: election_type int8, topic_partitions nullable compact []TopicPartitions, timeout_ms
+    int32."""
 
     VERSION = 2
     MESSAGE = ElectLeadersRequest

@@ -194,8 +194,7 @@ class ElectLeadersResponseV0(Serializer[ElectLeadersResponse]):
 
 
 class ElectLeadersResponseV1(Serializer[ElectLeadersResponse]):
-    """Version 1: throttle_time_ms int32, error_code int16, replica_election_results
-    []ReplicaElectionResult."""
+    """Version 1: throttle_time_ms int32, error_code int16, replica_election_results []ReplicaElectionResult."""
 
     VERSION = 1
     MESSAGE = ElectLeadersResponse

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    fixed_array,
     Malformed,
     new,
     null,
@@ -44,8 +44,7 @@ _unpack_iiii = Struct(">iiii").unpack_from
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, leader_id int32, leader_epoch int32,
-    preferred_successors []int32."""
+    """partition_index int32, leader_id int32, leader_epoch int32, preferred_successors []int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -124,8 +123,7 @@ def _write_replica_info_v1(out: bytearray, items: Iterable[ReplicaInfo]) -> None
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, leader_id int32, leader_epoch int32,
-    preferred_candidates compact []ReplicaInfo."""
+    """partition_index int32, leader_id int32, leader_epoch int32, preferred_candidates compact []ReplicaInfo."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -278,8 +276,8 @@ class EndQuorumEpochRequestV0(Serializer[EndQuorumEpochRequest]):
 
 
 class EndQuorumEpochRequestV1(Serializer[EndQuorumEpochRequest]):
-    """Version 1, flexible: cluster_id nullable compact string, topics compact []TopicData,
-    leader_endpoints compact []LeaderEndpoint."""
+    """Version 1, flexible: cluster_id nullable compact string, topics compact []TopicData, leader_endpoints compact
+    []LeaderEndpoint."""
 
     VERSION = 1
     MESSAGE = EndQuorumEpochRequest

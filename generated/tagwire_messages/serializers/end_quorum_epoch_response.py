@@ -20,7 +20,7 @@ from tagwire.wire import (
 )
 from tagwire_messages.end_quorum_epoch_response import EndQuorumEpochResponse, NodeEndpoint, PartitionData, TopicData
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_H = Struct(">H").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
@@ -36,8 +36,7 @@ _unpack_ihiiB = Struct(">ihiiB").unpack_from
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -87,8 +86,7 @@ def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -268,7 +266,7 @@ class EndQuorumEpochResponseV1(Serializer[EndQuorumEpochResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -16,8 +16,7 @@ _unpack_qhBB = Struct(">qhBB").unpack_from
 
 
 class EndTxnRequestV0(Serializer[EndTxnRequest]):
-    """Version 0: transactional_id string, producer_id int64, producer_epoch int16, committed
-    bool."""
+    """Version 0: transactional_id string, producer_id int64, producer_epoch int16, committed bool."""
 
     VERSION = 0
     MESSAGE = EndTxnRequest
@@ -59,8 +58,7 @@ class EndTxnRequestV2(EndTxnRequestV0):
 
 
 class EndTxnRequestV3(Serializer[EndTxnRequest]):
-    """Version 3, flexible: transactional_id compact string, producer_id int64, producer_epoch int16,
-    committed bool."""
+    """Version 3, flexible: transactional_id compact string, producer_id int64, producer_epoch int16, committed bool."""
 
     VERSION = 3
     MESSAGE = EndTxnRequest

@@ -85,8 +85,7 @@ class EndTxnResponseV4(EndTxnResponseV3):
 
 
 class EndTxnResponseV5(Serializer[EndTxnResponse]):
-    """Version 5, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch
-    int16."""
+    """Version 5, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch int16."""
 
     VERSION = 5
     MESSAGE = EndTxnResponse

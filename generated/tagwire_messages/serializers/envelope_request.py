@@ -10,8 +10,8 @@ from tagwire_messages.envelope_request import EnvelopeRequest
 
 
 class EnvelopeRequestV0(Serializer[EnvelopeRequest]):
-    """Version 0, flexible: request_data compact bytes, request_principal nullable compact bytes,
-    client_host_address compact bytes."""
+    """Version 0, flexible: request_data compact bytes, request_principal nullable compact bytes, client_host_address
+    compact bytes."""
 
     VERSION = 0
     MESSAGE = EnvelopeRequest

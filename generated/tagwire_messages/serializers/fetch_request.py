@@ -6,11 +6,10 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -26,13 +25,8 @@ from tagwire.wire import (
 from tagwire_messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 
 _DEFAULT_REPLICA_STATE = ReplicaState()
-_KNOWN_TAGS = frozenset((0,))
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-    )
-)
+_TAGS_0 = frozenset({0})
+_TAGS_0_1 = frozenset({0, 1})
 _ZERO_UUID = UUID(int=0)
 _int32s = fixed_array("int32")
 _pack_16s = Struct(">16s").pack
@@ -120,8 +114,7 @@ def _write_fetch_topic_v4(out: bytearray, items: Iterable[FetchTopic]) -> None:
 
 
 def _read_fetch_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition int32, fetch_offset int64, log_start_offset int64,
-    partition_max_bytes int32."""
+    """partition int32, fetch_offset int64, log_start_offset int64, partition_max_bytes int32."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -207,8 +200,8 @@ def _write_forgotten_topic_v7(out: bytearray, items: Iterable[ForgottenTopic]) -
 
 
 def _read_fetch_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition int32, current_leader_epoch int32, fetch_offset int64,
-    log_start_offset int64, partition_max_bytes int32."""
+    """partition int32, current_leader_epoch int32, fetch_offset int64, log_start_offset int64, partition_max_bytes
+    int32."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -266,9 +259,8 @@ def _write_fetch_topic_v9(out: bytearray, items: Iterable[FetchTopic]) -> None:
 
 
 def _read_fetch_partition_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition int32, current_leader_epoch int32, fetch_offset int64,
-    last_fetched_epoch int32, log_start_offset int64, partition_max_bytes
-    int32."""
+    """partition int32, current_leader_epoch int32, fetch_offset int64, last_fetched_epoch int32, log_start_offset
+    int64, partition_max_bytes int32."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -501,9 +493,8 @@ def _write_replica_state_v15(out: bytearray, items: Iterable[ReplicaState]) -> N
 
 
 def _read_fetch_partition_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition int32, current_leader_epoch int32, fetch_offset int64,
-    last_fetched_epoch int32, log_start_offset int64, partition_max_bytes
-    int32, tag 0 replica_directory_id uuid."""
+    """partition int32, current_leader_epoch int32, fetch_offset int64, last_fetched_epoch int32, log_start_offset
+    int64, partition_max_bytes int32, tag 0 replica_directory_id uuid."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -557,7 +548,7 @@ def _write_fetch_partition_v17(out: bytearray, items: Iterable[FetchPartition]) 
             data = bytearray()
             data += _pack_16s(m.replica_directory_id.bytes)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 def _read_fetch_topic_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
@@ -595,9 +586,8 @@ def _write_fetch_topic_v17(out: bytearray, items: Iterable[FetchTopic]) -> None:
 
 
 def _read_fetch_partition_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition int32, current_leader_epoch int32, fetch_offset int64,
-    last_fetched_epoch int32, log_start_offset int64, partition_max_bytes
-    int32, tag 0 replica_directory_id uuid, tag 1 high_watermark int64."""
+    """partition int32, current_leader_epoch int32, fetch_offset int64, last_fetched_epoch int32, log_start_offset
+    int64, partition_max_bytes int32, tag 0 replica_directory_id uuid, tag 1 high_watermark int64."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -658,7 +648,7 @@ def _write_fetch_partition_v18(out: bytearray, items: Iterable[FetchPartition]) 
             data = bytearray()
             data += _pack_q(m.high_watermark)
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 def _read_fetch_topic_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
@@ -696,8 +686,8 @@ def _write_fetch_topic_v18(out: bytearray, items: Iterable[FetchTopic]) -> None:
 
 
 class FetchRequestV4(Serializer[FetchRequest]):
-    """Version 4: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, topics []FetchTopic."""
+    """Version 4: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, topics
+    []FetchTopic."""
 
     VERSION = 4
     MESSAGE = FetchRequest
@@ -733,8 +723,8 @@ class FetchRequestV4(Serializer[FetchRequest]):
 
 
 class FetchRequestV5(Serializer[FetchRequest]):
-    """Version 5: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, topics []FetchTopic."""
+    """Version 5: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, topics
+    []FetchTopic."""
 
     VERSION = 5
     MESSAGE = FetchRequest
@@ -776,9 +766,8 @@ class FetchRequestV6(FetchRequestV5):
 
 
 class FetchRequestV7(Serializer[FetchRequest]):
-    """Version 7: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, session_id int32, session_epoch int32, topics
-    []FetchTopic, forgotten_topics_data []ForgottenTopic."""
+    """Version 7: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
+    session_id int32, session_epoch int32, topics []FetchTopic, forgotten_topics_data []ForgottenTopic."""
 
     VERSION = 7
     MESSAGE = FetchRequest
@@ -824,9 +813,8 @@ class FetchRequestV8(FetchRequestV7):
 
 
 class FetchRequestV9(Serializer[FetchRequest]):
-    """Version 9: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, session_id int32, session_epoch int32, topics
-    []FetchTopic, forgotten_topics_data []ForgottenTopic."""
+    """Version 9: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
+    session_id int32, session_epoch int32, topics []FetchTopic, forgotten_topics_data []ForgottenTopic."""
 
     VERSION = 9
     MESSAGE = FetchRequest
@@ -872,9 +860,9 @@ class FetchRequestV10(FetchRequestV9):
 
 
 class FetchRequestV11(Serializer[FetchRequest]):
-    """Version 11: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, session_id int32, session_epoch int32, topics
-    []FetchTopic, forgotten_topics_data []ForgottenTopic, rack_id string."""
+    """Version 11: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
+    session_id int32, session_epoch int32, topics []FetchTopic, forgotten_topics_data []ForgottenTopic,
+    rack_id string."""
 
     VERSION = 11
     MESSAGE = FetchRequest
@@ -921,10 +909,9 @@ class FetchRequestV11(Serializer[FetchRequest]):
 
 
 class FetchRequestV12(Serializer[FetchRequest]):
-    """Version 12, flexible: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, session_id int32, session_epoch int32, topics
-    compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic,
-    rack_id compact string, tag 0 cluster_id nullable compact string."""
+    """Version 12, flexible: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level
+    int8, session_id int32, session_epoch int32, topics compact []FetchTopic, forgotten_topics_data compact
+    []ForgottenTopic, rack_id compact string, tag 0 cluster_id nullable compact string."""
 
     VERSION = 12
     MESSAGE = FetchRequest
@@ -1006,14 +993,13 @@ class FetchRequestV12(Serializer[FetchRequest]):
             data = bytearray()
             put_nullable_compact_string(data, m.cluster_id)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class FetchRequestV13(Serializer[FetchRequest]):
-    """Version 13, flexible: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32,
-    isolation_level int8, session_id int32, session_epoch int32, topics
-    compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic,
-    rack_id compact string, tag 0 cluster_id nullable compact string."""
+    """Version 13, flexible: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level
+    int8, session_id int32, session_epoch int32, topics compact []FetchTopic, forgotten_topics_data compact
+    []ForgottenTopic, rack_id compact string, tag 0 cluster_id nullable compact string."""
 
     VERSION = 13
     MESSAGE = FetchRequest
@@ -1095,7 +1081,7 @@ class FetchRequestV13(Serializer[FetchRequest]):
             data = bytearray()
             put_nullable_compact_string(data, m.cluster_id)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class FetchRequestV14(FetchRequestV13):
@@ -1105,11 +1091,9 @@ class FetchRequestV14(FetchRequestV13):
 
 
 class FetchRequestV15(Serializer[FetchRequest]):
-    """Version 15, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
-    session_id int32, session_epoch int32, topics compact []FetchTopic,
-    forgotten_topics_data compact []ForgottenTopic, rack_id compact string,
-    tag 0 cluster_id nullable compact string, tag 1 replica_state
-    ReplicaState."""
+    """Version 15, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, session_id
+    int32, session_epoch int32, topics compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic,
+    rack_id compact string, tag 0 cluster_id nullable compact string, tag 1 replica_state ReplicaState."""
 
     VERSION = 15
     MESSAGE = FetchRequest
@@ -1196,7 +1180,7 @@ class FetchRequestV15(Serializer[FetchRequest]):
             data = bytearray()
             _write_replica_state_v15(data, (m.replica_state,))
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 class FetchRequestV16(FetchRequestV15):
@@ -1206,11 +1190,9 @@ class FetchRequestV16(FetchRequestV15):
 
 
 class FetchRequestV17(Serializer[FetchRequest]):
-    """Version 17, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
-    session_id int32, session_epoch int32, topics compact []FetchTopic,
-    forgotten_topics_data compact []ForgottenTopic, rack_id compact string,
-    tag 0 cluster_id nullable compact string, tag 1 replica_state
-    ReplicaState."""
+    """Version 17, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, session_id
+    int32, session_epoch int32, topics compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic,
+    rack_id compact string, tag 0 cluster_id nullable compact string, tag 1 replica_state ReplicaState."""
 
     VERSION = 17
     MESSAGE = FetchRequest
@@ -1297,15 +1279,13 @@ class FetchRequestV17(Serializer[FetchRequest]):
             data = bytearray()
             _write_replica_state_v15(data, (m.replica_state,))
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 class FetchRequestV18(Serializer[FetchRequest]):
-    """Version 18, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8,
-    session_id int32, session_epoch int32, topics compact []FetchTopic,
-    forgotten_topics_data compact []ForgottenTopic, rack_id compact string,
-    tag 0 cluster_id nullable compact string, tag 1 replica_state
-    ReplicaState."""
+    """Version 18, flexible: max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, session_id
+    int32, session_epoch int32, topics compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic,
+    rack_id compact string, tag 0 cluster_id nullable compact string, tag 1 replica_state ReplicaState."""
 
     VERSION = 18
     MESSAGE = FetchRequest
@@ -1392,7 +1372,7 @@ class FetchRequestV18(Serializer[FetchRequest]):
             data = bytearray()
             _write_replica_state_v15(data, (m.replica_state,))
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

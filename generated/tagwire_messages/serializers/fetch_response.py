@@ -38,14 +38,8 @@ from tagwire_messages.fetch_response import (
 _DEFAULT_EPOCH_END_OFFSET = EpochEndOffset()
 _DEFAULT_LEADER_ID_AND_EPOCH = LeaderIdAndEpoch()
 _DEFAULT_SNAPSHOT_ID = SnapshotId()
-_KNOWN_TAGS = frozenset(
-    (
-        0,
-        1,
-        2,
-    )
-)
-_KNOWN_TAGS_1 = frozenset((0,))
+_TAGS_0 = frozenset({0})
+_TAGS_0_1_2 = frozenset({0, 1, 2})
 _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
@@ -93,9 +87,8 @@ def _write_aborted_transaction_v4(out: bytearray, items: Iterable[AbortedTransac
 
 
 def _read_partition_data_v4(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, high_watermark int64,
-    last_stable_offset int64, aborted_transactions nullable
-    []AbortedTransaction, records nullable records."""
+    """partition_index int32, error_code int16, high_watermark int64, last_stable_offset int64, aborted_transactions
+    nullable []AbortedTransaction, records nullable records."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -179,9 +172,8 @@ def _write_fetchable_topic_response_v4(out: bytearray, items: Iterable[Fetchable
 
 
 def _read_partition_data_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, high_watermark int64,
-    last_stable_offset int64, log_start_offset int64, aborted_transactions
-    nullable []AbortedTransaction, records nullable records."""
+    """partition_index int32, error_code int16, high_watermark int64, last_stable_offset int64, log_start_offset
+    int64, aborted_transactions nullable []AbortedTransaction, records nullable records."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -266,10 +258,9 @@ def _write_fetchable_topic_response_v5(out: bytearray, items: Iterable[Fetchable
 
 
 def _read_partition_data_v11(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, high_watermark int64,
-    last_stable_offset int64, log_start_offset int64, aborted_transactions
-    nullable []AbortedTransaction, preferred_read_replica int32, records
-    nullable records."""
+    """partition_index int32, error_code int16, high_watermark int64, last_stable_offset int64, log_start_offset
+    int64, aborted_transactions nullable []AbortedTransaction, preferred_read_replica int32, records nullable
+    records."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -445,11 +436,10 @@ def _write_snapshot_id_v12(out: bytearray, items: Iterable[SnapshotId]) -> None:
 
 
 def _read_partition_data_v12(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, high_watermark int64,
-    last_stable_offset int64, log_start_offset int64, aborted_transactions
-    nullable compact []AbortedTransaction, preferred_read_replica int32,
-    records nullable compact records, tag 0 diverging_epoch EpochEndOffset,
-    tag 1 current_leader LeaderIdAndEpoch, tag 2 snapshot_id SnapshotId."""
+    """partition_index int32, error_code int16, high_watermark int64, last_stable_offset int64, log_start_offset
+    int64, aborted_transactions nullable compact []AbortedTransaction, preferred_read_replica int32, records
+    nullable compact records, tag 0 diverging_epoch EpochEndOffset, tag 1 current_leader LeaderIdAndEpoch, tag
+    2 snapshot_id SnapshotId."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -526,7 +516,7 @@ def _write_partition_data_v12(out: bytearray, items: Iterable[PartitionData]) ->
             data = bytearray()
             _write_snapshot_id_v12(data, (m.snapshot_id,))
             tagged.append((2, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2)
 
 
 def _read_fetchable_topic_response_v12(
@@ -610,8 +600,7 @@ def _write_fetchable_topic_response_v13(out: bytearray, items: Iterable[Fetchabl
 
 
 def _read_node_endpoint_v16(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(NodeEndpoint)
@@ -720,8 +709,7 @@ class FetchResponseV6(FetchResponseV5):
 
 
 class FetchResponseV7(Serializer[FetchResponse]):
-    """Version 7: throttle_time_ms int32, error_code int16, session_id int32, responses
-    []FetchableTopicResponse."""
+    """Version 7: throttle_time_ms int32, error_code int16, session_id int32, responses []FetchableTopicResponse."""
 
     VERSION = 7
     MESSAGE = FetchResponse
@@ -766,8 +754,7 @@ class FetchResponseV10(FetchResponseV7):
 
 
 class FetchResponseV11(Serializer[FetchResponse]):
-    """Version 11: throttle_time_ms int32, error_code int16, session_id int32, responses
-    []FetchableTopicResponse."""
+    """Version 11: throttle_time_ms int32, error_code int16, session_id int32, responses []FetchableTopicResponse."""
 
     VERSION = 11
     MESSAGE = FetchResponse
@@ -794,8 +781,8 @@ class FetchResponseV11(Serializer[FetchResponse]):
 
 
 class FetchResponseV12(Serializer[FetchResponse]):
-    """Version 12, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses
-    compact []FetchableTopicResponse."""
+    """Version 12, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses compact
+    []FetchableTopicResponse."""
 
     VERSION = 12
     MESSAGE = FetchResponse
@@ -832,8 +819,8 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
 
 class FetchResponseV13(Serializer[FetchResponse]):
-    """Version 13, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses
-    compact []FetchableTopicResponse."""
+    """Version 13, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses compact
+    []FetchableTopicResponse."""
 
     VERSION = 13
     MESSAGE = FetchResponse
@@ -882,9 +869,8 @@ class FetchResponseV15(FetchResponseV13):
 
 
 class FetchResponseV16(Serializer[FetchResponse]):
-    """Version 16, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses
-    compact []FetchableTopicResponse, tag 0 node_endpoints compact
-    []NodeEndpoint."""
+    """Version 16, flexible: throttle_time_ms int32, error_code int16, session_id int32, responses compact
+    []FetchableTopicResponse, tag 0 node_endpoints compact []NodeEndpoint."""
 
     VERSION = 16
     MESSAGE = FetchResponse
@@ -938,7 +924,7 @@ class FetchResponseV16(Serializer[FetchResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v16(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class FetchResponseV17(FetchResponseV16):

@@ -20,7 +20,7 @@ from tagwire.wire import (
 )
 from tagwire_messages.fetch_snapshot_request import FetchSnapshotRequest, PartitionSnapshot, SnapshotId, TopicSnapshot
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_ii = Struct(">ii").pack
@@ -57,8 +57,7 @@ def _write_snapshot_id_v0(out: bytearray, items: Iterable[SnapshotId]) -> None:
 
 
 def _read_partition_snapshot_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionSnapshot, ...], int]:
-    """partition int32, current_leader_epoch int32, snapshot_id SnapshotId,
-    position int64."""
+    """partition int32, current_leader_epoch int32, snapshot_id SnapshotId, position int64."""
     items = []
     for _ in range(count):
         m = new(PartitionSnapshot)
@@ -128,8 +127,8 @@ def _write_topic_snapshot_v0(out: bytearray, items: Iterable[TopicSnapshot]) -> 
 
 
 def _read_partition_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionSnapshot, ...], int]:
-    """partition int32, current_leader_epoch int32, snapshot_id SnapshotId,
-    position int64, tag 0 replica_directory_id uuid."""
+    """partition int32, current_leader_epoch int32, snapshot_id SnapshotId, position int64, tag 0
+    replica_directory_id uuid."""
     items = []
     for _ in range(count):
         m = new(PartitionSnapshot)
@@ -172,7 +171,7 @@ def _write_partition_snapshot_v1(out: bytearray, items: Iterable[PartitionSnapsh
             data = bytearray()
             data += _pack_16s(m.replica_directory_id.bytes)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 def _read_topic_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicSnapshot, ...], int]:
@@ -217,8 +216,8 @@ def _write_topic_snapshot_v1(out: bytearray, items: Iterable[TopicSnapshot]) -> 
 
 
 class FetchSnapshotRequestV0(Serializer[FetchSnapshotRequest]):
-    """Version 0, flexible: replica_id int32, max_bytes int32, topics compact []TopicSnapshot, tag 0
-    cluster_id nullable compact string."""
+    """Version 0, flexible: replica_id int32, max_bytes int32, topics compact []TopicSnapshot, tag 0 cluster_id
+    nullable compact string."""
 
     VERSION = 0
     MESSAGE = FetchSnapshotRequest
@@ -274,12 +273,12 @@ class FetchSnapshotRequestV0(Serializer[FetchSnapshotRequest]):
             data = bytearray()
             put_nullable_compact_string(data, m.cluster_id)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class FetchSnapshotRequestV1(Serializer[FetchSnapshotRequest]):
-    """Version 1, flexible: replica_id int32, max_bytes int32, topics compact []TopicSnapshot, tag 0
-    cluster_id nullable compact string."""
+    """Version 1, flexible: replica_id int32, max_bytes int32, topics compact []TopicSnapshot, tag 0 cluster_id
+    nullable compact string."""
 
     VERSION = 1
     MESSAGE = FetchSnapshotRequest
@@ -335,7 +334,7 @@ class FetchSnapshotRequestV1(Serializer[FetchSnapshotRequest]):
             data = bytearray()
             put_nullable_compact_string(data, m.cluster_id)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -27,7 +27,7 @@ from tagwire_messages.fetch_snapshot_response import (
 )
 
 _DEFAULT_LEADER_ID_AND_EPOCH = LeaderIdAndEpoch()
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_H = Struct(">H").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
@@ -92,9 +92,8 @@ def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpo
 def _read_partition_snapshot_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[PartitionSnapshot, ...], int]:
-    """index int32, error_code int16, snapshot_id SnapshotId, size int64, position
-    int64, unaligned_records compact records, tag 0 current_leader
-    LeaderIdAndEpoch."""
+    """index int32, error_code int16, snapshot_id SnapshotId, size int64, position int64, unaligned_records compact
+    records, tag 0 current_leader LeaderIdAndEpoch."""
     items = []
     for _ in range(count):
         m = new(PartitionSnapshot)
@@ -145,7 +144,7 @@ def _write_partition_snapshot_v0(out: bytearray, items: Iterable[PartitionSnapsh
             data = bytearray()
             _write_leader_id_and_epoch_v0(data, (m.current_leader,))
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 def _read_topic_snapshot_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[TopicSnapshot, ...], int]:
@@ -261,8 +260,8 @@ class FetchSnapshotResponseV0(Serializer[FetchSnapshotResponse]):
 
 
 class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, topics compact []TopicSnapshot,
-    tag 0 node_endpoints compact []NodeEndpoint."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, topics compact []TopicSnapshot, tag 0
+    node_endpoints compact []NodeEndpoint."""
 
     VERSION = 1
     MESSAGE = FetchSnapshotResponse
@@ -316,7 +315,7 @@ class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

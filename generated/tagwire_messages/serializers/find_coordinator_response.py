@@ -34,8 +34,8 @@ _unpack_ihh = Struct(">ihh").unpack_from
 
 
 def _read_coordinator_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Coordinator, ...], int]:
-    """key compact string, node_id int32, host compact string, port int32,
-    error_code int16, error_message nullable compact string."""
+    """key compact string, node_id int32, host compact string, port int32, error_code int16, error_message nullable
+    compact string."""
     items = []
     for _ in range(count):
         m = new(Coordinator)
@@ -123,8 +123,8 @@ class FindCoordinatorResponseV0(Serializer[FindCoordinatorResponse]):
 
 
 class FindCoordinatorResponseV1(Serializer[FindCoordinatorResponse]):
-    """Version 1: throttle_time_ms int32, error_code int16, error_message nullable string,
-    node_id int32, host string, port int32."""
+    """Version 1: throttle_time_ms int32, error_code int16, error_message nullable string, node_id int32, host
+    string, port int32."""
 
     VERSION = 1
     MESSAGE = FindCoordinatorResponse
@@ -172,8 +172,8 @@ class FindCoordinatorResponseV2(FindCoordinatorResponseV1):
 
 
 class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
-    """Version 3, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, node_id int32, host compact string, port int32."""
+    """Version 3, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string, node_id
+    int32, host compact string, port int32."""
 
     VERSION = 3
     MESSAGE = FindCoordinatorResponse

@@ -4,13 +4,12 @@
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -31,10 +30,9 @@ _unpack_int8s = fixed_array("int8").unpackers
 
 
 class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, client_instance_id uuid,
-    subscription_id int32, accepted_compression_types compact []int8,
-    push_interval_ms int32, telemetry_max_bytes int32, delta_temporality
-    bool, requested_metrics compact []compact string."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, client_instance_id uuid, subscription_id int32,
+    accepted_compression_types compact []int8, push_interval_ms int32, telemetry_max_bytes int32,
+    delta_temporality bool, requested_metrics compact []compact string."""
 
     VERSION = 0
     MESSAGE = GetTelemetrySubscriptionsResponse

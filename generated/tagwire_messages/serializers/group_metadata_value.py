@@ -40,8 +40,8 @@ _unpack_qi = Struct(">qi").unpack_from
 
 
 def _read_member_metadata_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[MemberMetadata, ...], int]:
-    """member_id string, client_id string, client_host string, session_timeout
-    int32, subscription bytes, assignment bytes."""
+    """member_id string, client_id string, client_host string, session_timeout int32, subscription bytes, assignment
+    bytes."""
     items = []
     for _ in range(count):
         m = new(MemberMetadata)
@@ -100,8 +100,8 @@ def _write_member_metadata_v0(out: bytearray, items: Iterable[MemberMetadata]) -
 
 
 def _read_member_metadata_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[MemberMetadata, ...], int]:
-    """member_id string, client_id string, client_host string, rebalance_timeout
-    int32, session_timeout int32, subscription bytes, assignment bytes."""
+    """member_id string, client_id string, client_host string, rebalance_timeout int32, session_timeout int32,
+    subscription bytes, assignment bytes."""
     items = []
     for _ in range(count):
         m = new(MemberMetadata)
@@ -159,9 +159,8 @@ def _write_member_metadata_v1(out: bytearray, items: Iterable[MemberMetadata]) -
 
 
 def _read_member_metadata_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[MemberMetadata, ...], int]:
-    """member_id string, group_instance_id nullable string, client_id string,
-    client_host string, rebalance_timeout int32, session_timeout int32,
-    subscription bytes, assignment bytes."""
+    """member_id string, group_instance_id nullable string, client_id string, client_host string, rebalance_timeout
+    int32, session_timeout int32, subscription bytes, assignment bytes."""
     items = []
     for _ in range(count):
         m = new(MemberMetadata)
@@ -228,9 +227,8 @@ def _write_member_metadata_v3(out: bytearray, items: Iterable[MemberMetadata]) -
 
 
 def _read_member_metadata_v4(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[MemberMetadata, ...], int]:
-    """member_id compact string, group_instance_id nullable compact string,
-    client_id compact string, client_host compact string, rebalance_timeout
-    int32, session_timeout int32, subscription compact bytes, assignment
+    """member_id compact string, group_instance_id nullable compact string, client_id compact string, client_host
+    compact string, rebalance_timeout int32, session_timeout int32, subscription compact bytes, assignment
     compact bytes."""
     items = []
     for _ in range(count):
@@ -315,8 +313,8 @@ def _write_member_metadata_v4(out: bytearray, items: Iterable[MemberMetadata]) -
 
 
 class GroupMetadataValueV0(Serializer[GroupMetadataValue]):
-    """Version 0: protocol_type string, generation int32, protocol nullable string, leader
-    nullable string, members []MemberMetadata."""
+    """Version 0: protocol_type string, generation int32, protocol nullable string, leader nullable string, members
+    []MemberMetadata."""
 
     VERSION = 0
     MESSAGE = GroupMetadataValue
@@ -371,8 +369,8 @@ class GroupMetadataValueV0(Serializer[GroupMetadataValue]):
 
 
 class GroupMetadataValueV1(Serializer[GroupMetadataValue]):
-    """Version 1: protocol_type string, generation int32, protocol nullable string, leader
-    nullable string, members []MemberMetadata."""
+    """Version 1: protocol_type string, generation int32, protocol nullable string, leader nullable string, members
+    []MemberMetadata."""
 
     VERSION = 1
     MESSAGE = GroupMetadataValue
@@ -427,9 +425,8 @@ class GroupMetadataValueV1(Serializer[GroupMetadataValue]):
 
 
 class GroupMetadataValueV2(Serializer[GroupMetadataValue]):
-    """Version 2: protocol_type string, generation int32, protocol nullable string, leader
-    nullable string, current_state_timestamp int64, members
-    []MemberMetadata."""
+    """Version 2: protocol_type string, generation int32, protocol nullable string, leader nullable string,
+    current_state_timestamp int64, members []MemberMetadata."""
 
     VERSION = 2
     MESSAGE = GroupMetadataValue
@@ -484,9 +481,8 @@ class GroupMetadataValueV2(Serializer[GroupMetadataValue]):
 
 
 class GroupMetadataValueV3(Serializer[GroupMetadataValue]):
-    """Version 3: protocol_type string, generation int32, protocol nullable string, leader
-    nullable string, current_state_timestamp int64, members
-    []MemberMetadata."""
+    """Version 3: protocol_type string, generation int32, protocol nullable string, leader nullable string,
+    current_state_timestamp int64, members []MemberMetadata."""
 
     VERSION = 3
     MESSAGE = GroupMetadataValue
@@ -541,9 +537,8 @@ class GroupMetadataValueV3(Serializer[GroupMetadataValue]):
 
 
 class GroupMetadataValueV4(Serializer[GroupMetadataValue]):
-    """Version 4, flexible: protocol_type compact string, generation int32, protocol nullable compact
-    string, leader nullable compact string, current_state_timestamp int64,
-    members compact []MemberMetadata."""
+    """Version 4, flexible: protocol_type compact string, generation int32, protocol nullable compact string, leader
+    nullable compact string, current_state_timestamp int64, members compact []MemberMetadata."""
 
     VERSION = 4
     MESSAGE = GroupMetadataValue

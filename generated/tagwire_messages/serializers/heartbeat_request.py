@@ -74,8 +74,7 @@ class HeartbeatRequestV2(HeartbeatRequestV0):
 
 
 class HeartbeatRequestV3(Serializer[HeartbeatRequest]):
-    """Version 3: group_id string, generation_id int32, member_id string, group_instance_id
-    nullable string."""
+    """Version 3: group_id string, generation_id int32, member_id string, group_instance_id nullable string."""
 
     VERSION = 3
     MESSAGE = HeartbeatRequest
@@ -120,8 +119,8 @@ class HeartbeatRequestV3(Serializer[HeartbeatRequest]):
 
 
 class HeartbeatRequestV4(Serializer[HeartbeatRequest]):
-    """Version 4, flexible: group_id compact string, generation_id int32, member_id compact string,
-    group_instance_id nullable compact string."""
+    """Version 4, flexible: group_id compact string, generation_id int32, member_id compact string, group_instance_id
+    nullable compact string."""
 
     VERSION = 4
     MESSAGE = HeartbeatRequest

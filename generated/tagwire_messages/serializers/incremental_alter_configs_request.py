@@ -150,8 +150,7 @@ def _write_alterable_config_v1(out: bytearray, items: Iterable[AlterableConfig])
 
 
 def _read_alter_configs_resource_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterConfigsResource, ...], int]:
-    """resource_type int8, resource_name compact string, configs compact
-    []AlterableConfig."""
+    """resource_type int8, resource_name compact string, configs compact []AlterableConfig."""
     items = []
     for _ in range(count):
         m = new(AlterConfigsResource)

@@ -118,8 +118,8 @@ class InitProducerIdRequestV2(Serializer[InitProducerIdRequest]):
 
 
 class InitProducerIdRequestV3(Serializer[InitProducerIdRequest]):
-    """Version 3, flexible: transactional_id nullable compact string, transaction_timeout_ms int32,
-    producer_id int64, producer_epoch int16."""
+    """Version 3, flexible: transactional_id nullable compact string, transaction_timeout_ms int32, producer_id
+    int64, producer_epoch int16."""
 
     VERSION = 3
     MESSAGE = InitProducerIdRequest
@@ -171,9 +171,8 @@ class InitProducerIdRequestV5(InitProducerIdRequestV3):
 
 
 class InitProducerIdRequestV6(Serializer[InitProducerIdRequest]):
-    """Version 6, flexible: transactional_id nullable compact string, transaction_timeout_ms int32,
-    producer_id int64, producer_epoch int16, enable2_pc bool,
-    keep_prepared_txn bool."""
+    """Version 6, flexible: transactional_id nullable compact string, transaction_timeout_ms int32, producer_id
+    int64, producer_epoch int16, enable2_pc bool, keep_prepared_txn bool."""
 
     VERSION = 6
     MESSAGE = InitProducerIdRequest

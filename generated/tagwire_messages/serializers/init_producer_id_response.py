@@ -17,8 +17,7 @@ _unpack_ihqhqhB = Struct(">ihqhqhB").unpack_from
 
 
 class InitProducerIdResponseV0(Serializer[InitProducerIdResponse]):
-    """Version 0: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch
-    int16."""
+    """Version 0: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch int16."""
 
     VERSION = 0
     MESSAGE = InitProducerIdResponse
@@ -47,8 +46,7 @@ class InitProducerIdResponseV1(InitProducerIdResponseV0):
 
 
 class InitProducerIdResponseV2(Serializer[InitProducerIdResponse]):
-    """Version 2, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch
-    int16."""
+    """Version 2, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch int16."""
 
     VERSION = 2
     MESSAGE = InitProducerIdResponse
@@ -95,8 +93,8 @@ class InitProducerIdResponseV5(InitProducerIdResponseV2):
 
 
 class InitProducerIdResponseV6(Serializer[InitProducerIdResponse]):
-    """Version 6, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch
-    int16, ongoing_txn_producer_id int64, ongoing_txn_producer_epoch int16."""
+    """Version 6, flexible: throttle_time_ms int32, error_code int16, producer_id int64, producer_epoch int16,
+    ongoing_txn_producer_id int64, ongoing_txn_producer_epoch int16."""
 
     VERSION = 6
     MESSAGE = InitProducerIdResponse

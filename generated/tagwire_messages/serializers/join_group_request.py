@@ -113,8 +113,8 @@ def _write_join_group_request_protocol_v6(out: bytearray, items: Iterable[JoinGr
 
 
 class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
-    """Version 0: group_id string, session_timeout_ms int32, member_id string, protocol_type
-    string, protocols []JoinGroupRequestProtocol."""
+    """Version 0: group_id string, session_timeout_ms int32, member_id string, protocol_type string, protocols
+    []JoinGroupRequestProtocol."""
 
     VERSION = 0
     MESSAGE = JoinGroupRequest
@@ -167,9 +167,8 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
 
 
 class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
-    """Version 1: group_id string, session_timeout_ms int32, rebalance_timeout_ms int32,
-    member_id string, protocol_type string, protocols
-    []JoinGroupRequestProtocol."""
+    """Version 1: group_id string, session_timeout_ms int32, rebalance_timeout_ms int32, member_id string,
+    protocol_type string, protocols []JoinGroupRequestProtocol."""
 
     VERSION = 1
     MESSAGE = JoinGroupRequest
@@ -239,9 +238,8 @@ class JoinGroupRequestV4(JoinGroupRequestV1):
 
 
 class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
-    """Version 5: group_id string, session_timeout_ms int32, rebalance_timeout_ms int32,
-    member_id string, group_instance_id nullable string, protocol_type
-    string, protocols []JoinGroupRequestProtocol."""
+    """Version 5: group_id string, session_timeout_ms int32, rebalance_timeout_ms int32, member_id string,
+    group_instance_id nullable string, protocol_type string, protocols []JoinGroupRequestProtocol."""
 
     VERSION = 5
     MESSAGE = JoinGroupRequest
@@ -302,9 +300,8 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
 
 
 class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
-    """Version 6, flexible: group_id compact string, session_timeout_ms int32, rebalance_timeout_ms
-    int32, member_id compact string, group_instance_id nullable compact
-    string, protocol_type compact string, protocols compact
+    """Version 6, flexible: group_id compact string, session_timeout_ms int32, rebalance_timeout_ms int32, member_id
+    compact string, group_instance_id nullable compact string, protocol_type compact string, protocols compact
     []JoinGroupRequestProtocol."""
 
     VERSION = 6
@@ -387,9 +384,8 @@ class JoinGroupRequestV7(JoinGroupRequestV6):
 
 
 class JoinGroupRequestV8(Serializer[JoinGroupRequest]):
-    """Version 8, flexible: group_id compact string, session_timeout_ms int32, rebalance_timeout_ms
-    int32, member_id compact string, group_instance_id nullable compact
-    string, protocol_type compact string, protocols compact
+    """Version 8, flexible: group_id compact string, session_timeout_ms int32, rebalance_timeout_ms int32, member_id
+    compact string, group_instance_id nullable compact string, protocol_type compact string, protocols compact
     []JoinGroupRequestProtocol, reason nullable compact string."""
 
     VERSION = 8

@@ -120,8 +120,7 @@ def _write_join_group_response_member_v5(out: bytearray, items: Iterable[JoinGro
 def _read_join_group_response_member_v6(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
-    """member_id compact string, group_instance_id nullable compact string,
-    metadata compact bytes."""
+    """member_id compact string, group_instance_id nullable compact string, metadata compact bytes."""
     items = []
     for _ in range(count):
         m = new(JoinGroupResponseMember)
@@ -174,8 +173,8 @@ def _write_join_group_response_member_v6(out: bytearray, items: Iterable[JoinGro
 
 
 class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
-    """Version 0: error_code int16, generation_id int32, protocol_name string, leader string,
-    member_id string, members []JoinGroupResponseMember."""
+    """Version 0: error_code int16, generation_id int32, protocol_name string, leader string, member_id string,
+    members []JoinGroupResponseMember."""
 
     VERSION = 0
     MESSAGE = JoinGroupResponse
@@ -234,9 +233,8 @@ class JoinGroupResponseV1(JoinGroupResponseV0):
 
 
 class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
-    """Version 2: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name
-    string, leader string, member_id string, members
-    []JoinGroupResponseMember."""
+    """Version 2: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name string, leader string,
+    member_id string, members []JoinGroupResponseMember."""
 
     VERSION = 2
     MESSAGE = JoinGroupResponse
@@ -300,9 +298,8 @@ class JoinGroupResponseV4(JoinGroupResponseV2):
 
 
 class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
-    """Version 5: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name
-    string, leader string, member_id string, members
-    []JoinGroupResponseMember."""
+    """Version 5: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name string, leader string,
+    member_id string, members []JoinGroupResponseMember."""
 
     VERSION = 5
     MESSAGE = JoinGroupResponse
@@ -354,9 +351,8 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
 
 
 class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
-    """Version 6, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name
-    compact string, leader compact string, member_id compact string, members
-    compact []JoinGroupResponseMember."""
+    """Version 6, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_name compact
+    string, leader compact string, member_id compact string, members compact []JoinGroupResponseMember."""
 
     VERSION = 6
     MESSAGE = JoinGroupResponse
@@ -424,10 +420,9 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
 
 
 class JoinGroupResponseV7(Serializer[JoinGroupResponse]):
-    """Version 7, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_type
-    nullable compact string, protocol_name nullable compact string, leader
-    compact string, member_id compact string, members compact
-    []JoinGroupResponseMember."""
+    """Version 7, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_type nullable
+    compact string, protocol_name nullable compact string, leader compact string, member_id compact string,
+    members compact []JoinGroupResponseMember."""
 
     VERSION = 7
     MESSAGE = JoinGroupResponse
@@ -512,10 +507,9 @@ class JoinGroupResponseV8(JoinGroupResponseV7):
 
 
 class JoinGroupResponseV9(Serializer[JoinGroupResponse]):
-    """Version 9, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_type
-    nullable compact string, protocol_name nullable compact string, leader
-    compact string, skip_assignment bool, member_id compact string, members
-    compact []JoinGroupResponseMember."""
+    """Version 9, flexible: throttle_time_ms int32, error_code int16, generation_id int32, protocol_type nullable
+    compact string, protocol_name nullable compact string, leader compact string, skip_assignment bool,
+    member_id compact string, members compact []JoinGroupResponseMember."""
 
     VERSION = 9
     MESSAGE = JoinGroupResponse

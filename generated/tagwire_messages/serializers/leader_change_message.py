@@ -71,8 +71,7 @@ def _write_voter_v1(out: bytearray, items: Iterable[Voter]) -> None:
 
 
 class LeaderChangeMessageV0(Serializer[LeaderChangeMessage]):
-    """Version 0, flexible: version int16, leader_id int32, voters compact []Voter, granting_voters
-    compact []Voter."""
+    """Version 0, flexible: version int16, leader_id int32, voters compact []Voter, granting_voters compact []Voter."""
 
     VERSION = 0
     MESSAGE = LeaderChangeMessage
@@ -115,8 +114,7 @@ class LeaderChangeMessageV0(Serializer[LeaderChangeMessage]):
 
 
 class LeaderChangeMessageV1(Serializer[LeaderChangeMessage]):
-    """Version 1, flexible: version int16, leader_id int32, voters compact []Voter, granting_voters
-    compact []Voter."""
+    """Version 1, flexible: version int16, leader_id int32, voters compact []Voter, granting_voters compact []Voter."""
 
     VERSION = 1
     MESSAGE = LeaderChangeMessage

@@ -107,8 +107,7 @@ def _write_member_identity_v4(out: bytearray, items: Iterable[MemberIdentity]) -
 
 
 def _read_member_identity_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MemberIdentity, ...], int]:
-    """member_id compact string, group_instance_id nullable compact string, reason
-    nullable compact string."""
+    """member_id compact string, group_instance_id nullable compact string, reason nullable compact string."""
     items = []
     for _ in range(count):
         m = new(MemberIdentity)

@@ -70,8 +70,7 @@ def _write_member_response_v3(out: bytearray, items: Iterable[MemberResponse]) -
 
 
 def _read_member_response_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[MemberResponse, ...], int]:
-    """member_id compact string, group_instance_id nullable compact string,
-    error_code int16."""
+    """member_id compact string, group_instance_id nullable compact string, error_code int16."""
     items = []
     for _ in range(count):
         m = new(MemberResponse)

@@ -83,8 +83,7 @@ def _write_config_resource_v1(out: bytearray, items: Iterable[ConfigResource]) -
 
 
 class ListConfigResourcesResponseV0(Serializer[ListConfigResourcesResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, config_resources compact
-    []ConfigResource."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, config_resources compact []ConfigResource."""
 
     VERSION = 0
     MESSAGE = ListConfigResourcesResponse
@@ -118,8 +117,7 @@ class ListConfigResourcesResponseV0(Serializer[ListConfigResourcesResponse]):
 
 
 class ListConfigResourcesResponseV1(Serializer[ListConfigResourcesResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, config_resources compact
-    []ConfigResource."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, config_resources compact []ConfigResource."""
 
     VERSION = 1
     MESSAGE = ListConfigResourcesResponse

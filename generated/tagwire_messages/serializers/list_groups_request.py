@@ -110,8 +110,7 @@ class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
 
 
 class ListGroupsRequestV5(Serializer[ListGroupsRequest]):
-    """Version 5, flexible: states_filter compact []compact string, types_filter compact []compact
-    string."""
+    """Version 5, flexible: states_filter compact []compact string, types_filter compact []compact string."""
 
     VERSION = 5
     MESSAGE = ListGroupsRequest

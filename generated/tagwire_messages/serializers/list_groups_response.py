@@ -107,8 +107,7 @@ def _write_listed_group_v3(out: bytearray, items: Iterable[ListedGroup]) -> None
 
 
 def _read_listed_group_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[ListedGroup, ...], int]:
-    """group_id compact string, protocol_type compact string, group_state compact
-    string."""
+    """group_id compact string, protocol_type compact string, group_state compact string."""
     items = []
     for _ in range(count):
         m = new(ListedGroup)
@@ -161,8 +160,7 @@ def _write_listed_group_v4(out: bytearray, items: Iterable[ListedGroup]) -> None
 
 
 def _read_listed_group_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[ListedGroup, ...], int]:
-    """group_id compact string, protocol_type compact string, group_state compact
-    string, group_type compact string."""
+    """group_id compact string, protocol_type compact string, group_state compact string, group_type compact string."""
     items = []
     for _ in range(count):
         m = new(ListedGroup)

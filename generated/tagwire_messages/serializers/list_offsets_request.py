@@ -348,8 +348,8 @@ class ListOffsetsRequestV9(ListOffsetsRequestV6):
 
 
 class ListOffsetsRequestV10(Serializer[ListOffsetsRequest]):
-    """Version 10, flexible: replica_id int32, isolation_level int8, topics compact []ListOffsetsTopic,
-    timeout_ms int32."""
+    """Version 10, flexible: replica_id int32, isolation_level int8, topics compact []ListOffsetsTopic, timeout_ms
+    int32."""
 
     VERSION = 10
     MESSAGE = ListOffsetsRequest

@@ -94,8 +94,7 @@ def _write_list_offsets_topic_response_v1(out: bytearray, items: Iterable[ListOf
 def _read_list_offsets_partition_response_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[ListOffsetsPartitionResponse, ...], int]:
-    """partition_index int32, error_code int16, timestamp int64, offset int64,
-    leader_epoch int32."""
+    """partition_index int32, error_code int16, timestamp int64, offset int64, leader_epoch int32."""
     items = []
     for _ in range(count):
         m = new(ListOffsetsPartitionResponse)
@@ -149,8 +148,7 @@ def _write_list_offsets_topic_response_v4(out: bytearray, items: Iterable[ListOf
 def _read_list_offsets_partition_response_v6(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[ListOffsetsPartitionResponse, ...], int]:
-    """partition_index int32, error_code int16, timestamp int64, offset int64,
-    leader_epoch int32."""
+    """partition_index int32, error_code int16, timestamp int64, offset int64, leader_epoch int32."""
     items = []
     for _ in range(count):
         m = new(ListOffsetsPartitionResponse)

@@ -5,18 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -84,8 +76,7 @@ def _write_list_partition_reassignments_topics_v0(
 
 
 class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsRequest]):
-    """Version 0, flexible: timeout_ms int32, topics nullable compact
-    []ListPartitionReassignmentsTopics."""
+    """Version 0, flexible: timeout_ms int32, topics nullable compact []ListPartitionReassignmentsTopics."""
 
     VERSION = 0
     MESSAGE = ListPartitionReassignmentsRequest

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -36,8 +35,8 @@ _unpack_int32s = fixed_array("int32").unpackers
 def _read_ongoing_partition_reassignment_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OngoingPartitionReassignment, ...], int]:
-    """partition_index int32, replicas compact []int32, adding_replicas compact
-    []int32, removing_replicas compact []int32."""
+    """partition_index int32, replicas compact []int32, adding_replicas compact []int32, removing_replicas compact
+    []int32."""
     items = []
     for _ in range(count):
         m = new(OngoingPartitionReassignment)
@@ -157,8 +156,8 @@ def _write_ongoing_topic_reassignment_v0(out: bytearray, items: Iterable[Ongoing
 
 
 class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignmentsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, topics compact []OngoingTopicReassignment."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string, topics
+    compact []OngoingTopicReassignment."""
 
     VERSION = 0
     MESSAGE = ListPartitionReassignmentsResponse

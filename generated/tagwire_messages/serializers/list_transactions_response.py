@@ -26,8 +26,7 @@ _unpack_qB = Struct(">qB").unpack_from
 
 
 def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TransactionState, ...], int]:
-    """transactional_id compact string, producer_id int64, transaction_state
-    compact string."""
+    """transactional_id compact string, producer_id int64, transaction_state compact string."""
     items = []
     for _ in range(count):
         m = new(TransactionState)
@@ -70,8 +69,8 @@ def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState
 
 
 class ListTransactionsResponseV0(Serializer[ListTransactionsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, unknown_state_filters compact
-    []compact string, transaction_states compact []TransactionState."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, unknown_state_filters compact []compact string,
+    transaction_states compact []TransactionState."""
 
     VERSION = 0
     MESSAGE = ListTransactionsResponse

@@ -275,8 +275,7 @@ class MetadataRequestV7(MetadataRequestV4):
 
 class MetadataRequestV8(Serializer[MetadataRequest]):
     """Version 8: topics nullable []MetadataRequestTopic, allow_auto_topic_creation bool,
-    include_cluster_authorized_operations bool,
-    include_topic_authorized_operations bool."""
+    include_cluster_authorized_operations bool, include_topic_authorized_operations bool."""
 
     VERSION = 8
     MESSAGE = MetadataRequest
@@ -320,9 +319,8 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
 
 
 class MetadataRequestV9(Serializer[MetadataRequest]):
-    """Version 9, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation
-    bool, include_cluster_authorized_operations bool,
-    include_topic_authorized_operations bool."""
+    """Version 9, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation bool,
+    include_cluster_authorized_operations bool, include_topic_authorized_operations bool."""
 
     VERSION = 9
     MESSAGE = MetadataRequest
@@ -372,9 +370,8 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
 
 
 class MetadataRequestV10(Serializer[MetadataRequest]):
-    """Version 10, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation
-    bool, include_cluster_authorized_operations bool,
-    include_topic_authorized_operations bool."""
+    """Version 10, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation bool,
+    include_cluster_authorized_operations bool, include_topic_authorized_operations bool."""
 
     VERSION = 10
     MESSAGE = MetadataRequest
@@ -424,8 +421,8 @@ class MetadataRequestV10(Serializer[MetadataRequest]):
 
 
 class MetadataRequestV11(Serializer[MetadataRequest]):
-    """Version 11, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation
-    bool, include_topic_authorized_operations bool."""
+    """Version 11, flexible: topics nullable compact []MetadataRequestTopic, allow_auto_topic_creation bool,
+    include_topic_authorized_operations bool."""
 
     VERSION = 11
     MESSAGE = MetadataRequest

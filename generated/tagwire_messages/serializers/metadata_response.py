@@ -6,13 +6,12 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -93,8 +92,7 @@ def _write_metadata_response_broker_v0(out: bytearray, items: Iterable[MetadataR
 def _read_metadata_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponsePartition, ...], int]:
-    """error_code int16, partition_index int32, leader_id int32, replica_nodes
-    []int32, isr_nodes []int32."""
+    """error_code int16, partition_index int32, leader_id int32, replica_nodes []int32, isr_nodes []int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponsePartition)
@@ -198,8 +196,7 @@ def _write_metadata_response_broker_v1(out: bytearray, items: Iterable[MetadataR
 
 
 def _read_metadata_response_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name string, is_internal bool, partitions
-    []MetadataResponsePartition."""
+    """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -237,8 +234,8 @@ def _write_metadata_response_topic_v1(out: bytearray, items: Iterable[MetadataRe
 def _read_metadata_response_partition_v5(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponsePartition, ...], int]:
-    """error_code int16, partition_index int32, leader_id int32, replica_nodes
-    []int32, isr_nodes []int32, offline_replicas []int32."""
+    """error_code int16, partition_index int32, leader_id int32, replica_nodes []int32, isr_nodes []int32,
+    offline_replicas []int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponsePartition)
@@ -274,8 +271,7 @@ def _write_metadata_response_partition_v5(out: bytearray, items: Iterable[Metada
 
 
 def _read_metadata_response_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name string, is_internal bool, partitions
-    []MetadataResponsePartition."""
+    """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -313,9 +309,8 @@ def _write_metadata_response_topic_v5(out: bytearray, items: Iterable[MetadataRe
 def _read_metadata_response_partition_v7(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponsePartition, ...], int]:
-    """error_code int16, partition_index int32, leader_id int32, leader_epoch
-    int32, replica_nodes []int32, isr_nodes []int32, offline_replicas
-    []int32."""
+    """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes []int32, isr_nodes
+    []int32, offline_replicas []int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponsePartition)
@@ -350,8 +345,7 @@ def _write_metadata_response_partition_v7(out: bytearray, items: Iterable[Metada
 
 
 def _read_metadata_response_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name string, is_internal bool, partitions
-    []MetadataResponsePartition."""
+    """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -387,8 +381,8 @@ def _write_metadata_response_topic_v7(out: bytearray, items: Iterable[MetadataRe
 
 
 def _read_metadata_response_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name string, is_internal bool, partitions
-    []MetadataResponsePartition, topic_authorized_operations int32."""
+    """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition,
+    topic_authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -428,8 +422,7 @@ def _write_metadata_response_topic_v8(out: bytearray, items: Iterable[MetadataRe
 def _read_metadata_response_broker_v9(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponseBroker, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseBroker)
@@ -476,9 +469,8 @@ def _write_metadata_response_broker_v9(out: bytearray, items: Iterable[MetadataR
 def _read_metadata_response_partition_v9(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponsePartition, ...], int]:
-    """error_code int16, partition_index int32, leader_id int32, leader_epoch
-    int32, replica_nodes compact []int32, isr_nodes compact []int32,
-    offline_replicas compact []int32."""
+    """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes compact []int32,
+    isr_nodes compact []int32, offline_replicas compact []int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponsePartition)
@@ -555,8 +547,8 @@ def _write_metadata_response_partition_v9(out: bytearray, items: Iterable[Metada
 
 
 def _read_metadata_response_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name compact string, is_internal bool, partitions compact
-    []MetadataResponsePartition, topic_authorized_operations int32."""
+    """error_code int16, name compact string, is_internal bool, partitions compact []MetadataResponsePartition,
+    topic_authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -604,9 +596,8 @@ def _write_metadata_response_topic_v9(out: bytearray, items: Iterable[MetadataRe
 def _read_metadata_response_topic_v10(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name compact string, topic_id uuid, is_internal bool,
-    partitions compact []MetadataResponsePartition,
-    topic_authorized_operations int32."""
+    """error_code int16, name compact string, topic_id uuid, is_internal bool, partitions compact
+    []MetadataResponsePartition, topic_authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -654,9 +645,8 @@ def _write_metadata_response_topic_v10(out: bytearray, items: Iterable[MetadataR
 def _read_metadata_response_topic_v12(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[MetadataResponseTopic, ...], int]:
-    """error_code int16, name nullable compact string, topic_id uuid, is_internal
-    bool, partitions compact []MetadataResponsePartition,
-    topic_authorized_operations int32."""
+    """error_code int16, name nullable compact string, topic_id uuid, is_internal bool, partitions compact
+    []MetadataResponsePartition, topic_authorized_operations int32."""
     items = []
     for _ in range(count):
         m = new(MetadataResponseTopic)
@@ -740,8 +730,7 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV1(Serializer[MetadataResponse]):
-    """Version 1: brokers []MetadataResponseBroker, controller_id int32, topics
-    []MetadataResponseTopic."""
+    """Version 1: brokers []MetadataResponseBroker, controller_id int32, topics []MetadataResponseTopic."""
 
     VERSION = 1
     MESSAGE = MetadataResponse
@@ -778,8 +767,8 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV2(Serializer[MetadataResponse]):
-    """Version 2: brokers []MetadataResponseBroker, cluster_id nullable string, controller_id
-    int32, topics []MetadataResponseTopic."""
+    """Version 2: brokers []MetadataResponseBroker, cluster_id nullable string, controller_id int32, topics
+    []MetadataResponseTopic."""
 
     VERSION = 2
     MESSAGE = MetadataResponse
@@ -825,8 +814,8 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV3(Serializer[MetadataResponse]):
-    """Version 3: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id
-    nullable string, controller_id int32, topics []MetadataResponseTopic."""
+    """Version 3: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id nullable string, controller_id
+    int32, topics []MetadataResponseTopic."""
 
     VERSION = 3
     MESSAGE = MetadataResponse
@@ -878,8 +867,8 @@ class MetadataResponseV4(MetadataResponseV3):
 
 
 class MetadataResponseV5(Serializer[MetadataResponse]):
-    """Version 5: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id
-    nullable string, controller_id int32, topics []MetadataResponseTopic."""
+    """Version 5: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id nullable string, controller_id
+    int32, topics []MetadataResponseTopic."""
 
     VERSION = 5
     MESSAGE = MetadataResponse
@@ -931,8 +920,8 @@ class MetadataResponseV6(MetadataResponseV5):
 
 
 class MetadataResponseV7(Serializer[MetadataResponse]):
-    """Version 7: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id
-    nullable string, controller_id int32, topics []MetadataResponseTopic."""
+    """Version 7: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id nullable string, controller_id
+    int32, topics []MetadataResponseTopic."""
 
     VERSION = 7
     MESSAGE = MetadataResponse
@@ -978,9 +967,8 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV8(Serializer[MetadataResponse]):
-    """Version 8: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id
-    nullable string, controller_id int32, topics []MetadataResponseTopic,
-    cluster_authorized_operations int32."""
+    """Version 8: throttle_time_ms int32, brokers []MetadataResponseBroker, cluster_id nullable string, controller_id
+    int32, topics []MetadataResponseTopic, cluster_authorized_operations int32."""
 
     VERSION = 8
     MESSAGE = MetadataResponse
@@ -1028,9 +1016,9 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV9(Serializer[MetadataResponse]):
-    """Version 9, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id
-    nullable compact string, controller_id int32, topics compact
-    []MetadataResponseTopic, cluster_authorized_operations int32."""
+    """Version 9, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id nullable
+    compact string, controller_id int32, topics compact []MetadataResponseTopic, cluster_authorized_operations
+    int32."""
 
     VERSION = 9
     MESSAGE = MetadataResponse
@@ -1087,9 +1075,9 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV10(Serializer[MetadataResponse]):
-    """Version 10, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id
-    nullable compact string, controller_id int32, topics compact
-    []MetadataResponseTopic, cluster_authorized_operations int32."""
+    """Version 10, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id nullable
+    compact string, controller_id int32, topics compact []MetadataResponseTopic, cluster_authorized_operations
+    int32."""
 
     VERSION = 10
     MESSAGE = MetadataResponse
@@ -1146,9 +1134,8 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV11(Serializer[MetadataResponse]):
-    """Version 11, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id
-    nullable compact string, controller_id int32, topics compact
-    []MetadataResponseTopic."""
+    """Version 11, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id nullable
+    compact string, controller_id int32, topics compact []MetadataResponseTopic."""
 
     VERSION = 11
     MESSAGE = MetadataResponse
@@ -1207,9 +1194,8 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV12(Serializer[MetadataResponse]):
-    """Version 12, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id
-    nullable compact string, controller_id int32, topics compact
-    []MetadataResponseTopic."""
+    """Version 12, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id nullable
+    compact string, controller_id int32, topics compact []MetadataResponseTopic."""
 
     VERSION = 12
     MESSAGE = MetadataResponse
@@ -1268,9 +1254,8 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
 
 
 class MetadataResponseV13(Serializer[MetadataResponse]):
-    """Version 13, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id
-    nullable compact string, controller_id int32, topics compact
-    []MetadataResponseTopic, error_code int16."""
+    """Version 13, flexible: throttle_time_ms int32, brokers compact []MetadataResponseBroker, cluster_id nullable
+    compact string, controller_id int32, topics compact []MetadataResponseTopic, error_code int16."""
 
     VERSION = 13
     MESSAGE = MetadataResponse

@@ -49,8 +49,7 @@ _unpack_qi = Struct(">qi").unpack_from
 def _read_offset_commit_request_partition_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_metadata nullable
-    string."""
+    """partition_index int32, committed_offset int64, committed_metadata nullable string."""
     items = []
     for _ in range(count):
         m = new(OffsetCommitRequestPartition)
@@ -114,8 +113,8 @@ def _write_offset_commit_request_topic_v2(out: bytearray, items: Iterable[Offset
 def _read_offset_commit_request_partition_v6(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    committed_metadata nullable string."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
+    string."""
     items = []
     for _ in range(count):
         m = new(OffsetCommitRequestPartition)
@@ -178,8 +177,8 @@ def _write_offset_commit_request_topic_v6(out: bytearray, items: Iterable[Offset
 def _read_offset_commit_request_partition_v8(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    committed_metadata nullable compact string."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
+    compact string."""
     items = []
     for _ in range(count):
         m = new(OffsetCommitRequestPartition)
@@ -293,8 +292,8 @@ def _write_offset_commit_request_topic_v10(out: bytearray, items: Iterable[Offse
 
 
 class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
-    """Version 2: group_id string, generation_id_or_member_epoch int32, member_id string,
-    retention_time_ms int64, topics []OffsetCommitRequestTopic."""
+    """Version 2: group_id string, generation_id_or_member_epoch int32, member_id string, retention_time_ms int64,
+    topics []OffsetCommitRequestTopic."""
 
     VERSION = 2
     MESSAGE = OffsetCommitRequest
@@ -350,8 +349,8 @@ class OffsetCommitRequestV4(OffsetCommitRequestV2):
 
 
 class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
-    """Version 5: group_id string, generation_id_or_member_epoch int32, member_id string,
-    topics []OffsetCommitRequestTopic."""
+    """Version 5: group_id string, generation_id_or_member_epoch int32, member_id string, topics
+    []OffsetCommitRequestTopic."""
 
     VERSION = 5
     MESSAGE = OffsetCommitRequest
@@ -395,8 +394,8 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
 
 
 class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
-    """Version 6: group_id string, generation_id_or_member_epoch int32, member_id string,
-    topics []OffsetCommitRequestTopic."""
+    """Version 6: group_id string, generation_id_or_member_epoch int32, member_id string, topics
+    []OffsetCommitRequestTopic."""
 
     VERSION = 6
     MESSAGE = OffsetCommitRequest
@@ -440,8 +439,8 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
 
 
 class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
-    """Version 7: group_id string, generation_id_or_member_epoch int32, member_id string,
-    group_instance_id nullable string, topics []OffsetCommitRequestTopic."""
+    """Version 7: group_id string, generation_id_or_member_epoch int32, member_id string, group_instance_id nullable
+    string, topics []OffsetCommitRequestTopic."""
 
     VERSION = 7
     MESSAGE = OffsetCommitRequest
@@ -494,9 +493,8 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
 
 
 class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
-    """Version 8, flexible: group_id compact string, generation_id_or_member_epoch int32, member_id
-    compact string, group_instance_id nullable compact string, topics
-    compact []OffsetCommitRequestTopic."""
+    """Version 8, flexible: group_id compact string, generation_id_or_member_epoch int32, member_id compact string,
+    group_instance_id nullable compact string, topics compact []OffsetCommitRequestTopic."""
 
     VERSION = 8
     MESSAGE = OffsetCommitRequest
@@ -568,9 +566,8 @@ class OffsetCommitRequestV9(OffsetCommitRequestV8):
 
 
 class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
-    """Version 10, flexible: group_id compact string, generation_id_or_member_epoch int32, member_id
-    compact string, group_instance_id nullable compact string, topics
-    compact []OffsetCommitRequestTopic."""
+    """Version 10, flexible: group_id compact string, generation_id_or_member_epoch int32, member_id compact string,
+    group_instance_id nullable compact string, topics compact []OffsetCommitRequestTopic."""
 
     VERSION = 10
     MESSAGE = OffsetCommitRequest

@@ -10,7 +10,7 @@ from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
 from tagwire.wire import Malformed, new, put_compact_string, put_string, Refused, string_length, uuid_of, uvarint
 from tagwire_messages.offset_commit_value import OffsetCommitValue
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_q = Struct(">q").pack
@@ -59,8 +59,7 @@ class OffsetCommitValueV0(Serializer[OffsetCommitValue]):
 
 
 class OffsetCommitValueV1(Serializer[OffsetCommitValue]):
-    """Version 1: offset int64, metadata string, commit_timestamp int64, expire_timestamp
-    int64."""
+    """Version 1: offset int64, metadata string, commit_timestamp int64, expire_timestamp int64."""
 
     VERSION = 1
     MESSAGE = OffsetCommitValue
@@ -130,8 +129,8 @@ class OffsetCommitValueV3(Serializer[OffsetCommitValue]):
 
 
 class OffsetCommitValueV4(Serializer[OffsetCommitValue]):
-    """Version 4, flexible: offset int64, leader_epoch int32, metadata compact string, commit_timestamp
-    int64, tag 0 topic_id uuid."""
+    """Version 4, flexible: offset int64, leader_epoch int32, metadata compact string, commit_timestamp int64, tag 0
+    topic_id uuid."""
 
     VERSION = 4
     MESSAGE = OffsetCommitValue
@@ -183,7 +182,7 @@ class OffsetCommitValueV4(Serializer[OffsetCommitValue]):
             data = bytearray()
             data += _pack_16s(m.topic_id.bytes)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

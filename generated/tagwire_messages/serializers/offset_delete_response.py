@@ -77,8 +77,7 @@ def _write_offset_delete_response_topic_v0(out: bytearray, items: Iterable[Offse
 
 
 class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
-    """Version 0: error_code int16, throttle_time_ms int32, topics
-    []OffsetDeleteResponseTopic."""
+    """Version 0: error_code int16, throttle_time_ms int32, topics []OffsetDeleteResponseTopic."""
 
     VERSION = 0
     MESSAGE = OffsetDeleteResponse

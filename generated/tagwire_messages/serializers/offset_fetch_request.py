@@ -6,13 +6,12 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -237,8 +236,8 @@ def _write_offset_fetch_request_group_v8(out: bytearray, items: Iterable[OffsetF
 def _read_offset_fetch_request_group_v9(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
-    """group_id compact string, member_id nullable compact string, member_epoch
-    int32, topics nullable compact []OffsetFetchRequestTopics."""
+    """group_id compact string, member_id nullable compact string, member_epoch int32, topics nullable compact
+    []OffsetFetchRequestTopics."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchRequestGroup)
@@ -342,8 +341,8 @@ def _write_offset_fetch_request_topics_v10(out: bytearray, items: Iterable[Offse
 def _read_offset_fetch_request_group_v10(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
-    """group_id compact string, member_id nullable compact string, member_epoch
-    int32, topics nullable compact []OffsetFetchRequestTopics."""
+    """group_id compact string, member_id nullable compact string, member_epoch int32, topics nullable compact
+    []OffsetFetchRequestTopics."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchRequestGroup)

@@ -52,8 +52,7 @@ _unpack_iqih = Struct(">iqih").unpack_from
 def _read_offset_fetch_response_partition_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
-    """partition_index int32, committed_offset int64, metadata nullable string,
-    error_code int16."""
+    """partition_index int32, committed_offset int64, metadata nullable string, error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponsePartition)
@@ -119,8 +118,8 @@ def _write_offset_fetch_response_topic_v1(out: bytearray, items: Iterable[Offset
 def _read_offset_fetch_response_partition_v5(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    metadata nullable string, error_code int16."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable string,
+    error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponsePartition)
@@ -185,8 +184,8 @@ def _write_offset_fetch_response_topic_v5(out: bytearray, items: Iterable[Offset
 def _read_offset_fetch_response_partition_v6(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    metadata nullable compact string, error_code int16."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable compact string,
+    error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponsePartition)
@@ -266,8 +265,8 @@ def _write_offset_fetch_response_topic_v6(out: bytearray, items: Iterable[Offset
 def _read_offset_fetch_response_partitions_v8(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponsePartitions, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    metadata nullable compact string, error_code int16."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable compact string,
+    error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponsePartitions)
@@ -348,8 +347,7 @@ def _write_offset_fetch_response_topics_v8(out: bytearray, items: Iterable[Offse
 def _read_offset_fetch_response_group_v8(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
-    """group_id compact string, topics compact []OffsetFetchResponseTopics,
-    error_code int16."""
+    """group_id compact string, topics compact []OffsetFetchResponseTopics, error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponseGroup)
@@ -429,8 +427,7 @@ def _write_offset_fetch_response_topics_v10(out: bytearray, items: Iterable[Offs
 def _read_offset_fetch_response_group_v10(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
-    """group_id compact string, topics compact []OffsetFetchResponseTopics,
-    error_code int16."""
+    """group_id compact string, topics compact []OffsetFetchResponseTopics, error_code int16."""
     items = []
     for _ in range(count):
         m = new(OffsetFetchResponseGroup)
@@ -596,8 +593,7 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
 
 
 class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
-    """Version 6, flexible: throttle_time_ms int32, topics compact []OffsetFetchResponseTopic,
-    error_code int16."""
+    """Version 6, flexible: throttle_time_ms int32, topics compact []OffsetFetchResponseTopic, error_code int16."""
 
     VERSION = 6
     MESSAGE = OffsetFetchResponse

@@ -4,56 +4,15 @@
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_uuids,
-    read_uuids,
-    Refused,
-    uuid_of,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_of, uvarint
 from tagwire_messages.partition_change_record import PartitionChangeRecord
 
-_KNOWN_TAGS = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-    )
-)
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        8,
-    )
-)
-_KNOWN_TAGS_2 = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-    )
-)
+_TAGS_0_1_2_3_4_5 = frozenset({0, 1, 2, 3, 4, 5})
+_TAGS_0_1_2_3_4_5_6_7_8 = frozenset({0, 1, 2, 3, 4, 5, 6, 7, 8})
+_TAGS_0_1_2_3_4_5_8 = frozenset({0, 1, 2, 3, 4, 5, 8})
 _int32s = fixed_array("int32")
 _pack_b = Struct(">b").pack
 _pack_i = Struct(">i").pack
@@ -66,10 +25,9 @@ _unpack_int32s = fixed_array("int32").unpackers
 
 
 class PartitionChangeRecordV0(Serializer[PartitionChangeRecord]):
-    """Version 0, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1
-    leader int32, tag 2 replicas nullable compact []int32, tag 3
-    removing_replicas nullable compact []int32, tag 4 adding_replicas
-    nullable compact []int32, tag 5 leader_recovery_state int8."""
+    """Version 0, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1 leader
+    int32, tag 2 replicas nullable compact []int32, tag 3 removing_replicas nullable compact []int32, tag 4
+    adding_replicas nullable compact []int32, tag 5 leader_recovery_state int8."""
 
     VERSION = 0
     MESSAGE = PartitionChangeRecord
@@ -230,15 +188,14 @@ class PartitionChangeRecordV0(Serializer[PartitionChangeRecord]):
             data = bytearray()
             data += _pack_b(m.leader_recovery_state)
             tagged.append((5, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3_4_5)
 
 
 class PartitionChangeRecordV1(Serializer[PartitionChangeRecord]):
-    """Version 1, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1
-    leader int32, tag 2 replicas nullable compact []int32, tag 3
-    removing_replicas nullable compact []int32, tag 4 adding_replicas
-    nullable compact []int32, tag 5 leader_recovery_state int8, tag 8
-    directories nullable compact []uuid."""
+    """Version 1, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1 leader
+    int32, tag 2 replicas nullable compact []int32, tag 3 removing_replicas nullable compact []int32, tag 4
+    adding_replicas nullable compact []int32, tag 5 leader_recovery_state int8, tag 8 directories nullable
+    compact []uuid."""
 
     VERSION = 1
     MESSAGE = PartitionChangeRecord
@@ -416,16 +373,15 @@ class PartitionChangeRecordV1(Serializer[PartitionChangeRecord]):
                 put_compact_count(data, m.directories)
                 put_uuids(data, m.directories)
             tagged.append((8, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3_4_5_8)
 
 
 class PartitionChangeRecordV2(Serializer[PartitionChangeRecord]):
-    """Version 2, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1
-    leader int32, tag 2 replicas nullable compact []int32, tag 3
-    removing_replicas nullable compact []int32, tag 4 adding_replicas
-    nullable compact []int32, tag 5 leader_recovery_state int8, tag 6
-    eligible_leader_replicas nullable compact []int32, tag 7 last_known_elr
-    nullable compact []int32, tag 8 directories nullable compact []uuid."""
+    """Version 2, flexible: partition_id int32, topic_id uuid, tag 0 isr nullable compact []int32, tag 1 leader
+    int32, tag 2 replicas nullable compact []int32, tag 3 removing_replicas nullable compact []int32, tag 4
+    adding_replicas nullable compact []int32, tag 5 leader_recovery_state int8, tag 6 eligible_leader_replicas
+    nullable compact []int32, tag 7 last_known_elr nullable compact []int32, tag 8 directories nullable
+    compact []uuid."""
 
     VERSION = 2
     MESSAGE = PartitionChangeRecord
@@ -653,7 +609,7 @@ class PartitionChangeRecordV2(Serializer[PartitionChangeRecord]):
                 put_compact_count(data, m.directories)
                 put_uuids(data, m.directories)
             tagged.append((8, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_2)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3_4_5_6_7_8)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

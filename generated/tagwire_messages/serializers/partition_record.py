@@ -4,30 +4,14 @@
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_uuids,
-    read_uuids,
-    Refused,
-    uuid_of,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_of, uvarint
 from tagwire_messages.partition_record import PartitionRecord
 
-_KNOWN_TAGS = frozenset((0,))
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-        2,
-    )
-)
+_TAGS_0 = frozenset({0})
+_TAGS_0_1_2 = frozenset({0, 1, 2})
 _int32s = fixed_array("int32")
 _pack_b = Struct(">b").pack
 _pack_i16s = Struct(">i16s").pack
@@ -40,10 +24,9 @@ _unpack_int32s = fixed_array("int32").unpackers
 
 
 class PartitionRecordV0(Serializer[PartitionRecord]):
-    """Version 0, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact
-    []int32, removing_replicas compact []int32, adding_replicas compact
-    []int32, leader int32, leader_epoch int32, partition_epoch int32, tag 0
-    leader_recovery_state int8."""
+    """Version 0, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact []int32,
+    removing_replicas compact []int32, adding_replicas compact []int32, leader int32, leader_epoch int32,
+    partition_epoch int32, tag 0 leader_recovery_state int8."""
 
     VERSION = 0
     MESSAGE = PartitionRecord
@@ -165,14 +148,13 @@ class PartitionRecordV0(Serializer[PartitionRecord]):
             data = bytearray()
             data += _pack_b(m.leader_recovery_state)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class PartitionRecordV1(Serializer[PartitionRecord]):
-    """Version 1, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact
-    []int32, removing_replicas compact []int32, adding_replicas compact
-    []int32, leader int32, leader_epoch int32, partition_epoch int32,
-    directories compact []uuid, tag 0 leader_recovery_state int8."""
+    """Version 1, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact []int32,
+    removing_replicas compact []int32, adding_replicas compact []int32, leader int32, leader_epoch int32,
+    partition_epoch int32, directories compact []uuid, tag 0 leader_recovery_state int8."""
 
     VERSION = 1
     MESSAGE = PartitionRecord
@@ -298,16 +280,14 @@ class PartitionRecordV1(Serializer[PartitionRecord]):
             data = bytearray()
             data += _pack_b(m.leader_recovery_state)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class PartitionRecordV2(Serializer[PartitionRecord]):
-    """Version 2, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact
-    []int32, removing_replicas compact []int32, adding_replicas compact
-    []int32, leader int32, leader_epoch int32, partition_epoch int32,
-    directories compact []uuid, tag 0 leader_recovery_state int8, tag 1
-    eligible_leader_replicas nullable compact []int32, tag 2 last_known_elr
-    nullable compact []int32."""
+    """Version 2, flexible: partition_id int32, topic_id uuid, replicas compact []int32, isr compact []int32,
+    removing_replicas compact []int32, adding_replicas compact []int32, leader int32, leader_epoch int32,
+    partition_epoch int32, directories compact []uuid, tag 0 leader_recovery_state int8, tag 1
+    eligible_leader_replicas nullable compact []int32, tag 2 last_known_elr nullable compact []int32."""
 
     VERSION = 2
     MESSAGE = PartitionRecord
@@ -483,7 +463,7 @@ class PartitionRecordV2(Serializer[PartitionRecord]):
                 else:
                     _int32s.put_compact(data, values)
             tagged.append((2, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -216,8 +216,7 @@ def _write_topic_produce_data_v13(out: bytearray, items: Iterable[TopicProduceDa
 
 
 class ProduceRequestV3(Serializer[ProduceRequest]):
-    """Version 3: transactional_id nullable string, acks int16, timeout_ms int32, topic_data
-    []TopicProduceData."""
+    """Version 3: transactional_id nullable string, acks int16, timeout_ms int32, topic_data []TopicProduceData."""
 
     VERSION = 3
     MESSAGE = ProduceRequest
@@ -283,8 +282,8 @@ class ProduceRequestV8(ProduceRequestV3):
 
 
 class ProduceRequestV9(Serializer[ProduceRequest]):
-    """Version 9, flexible: transactional_id nullable compact string, acks int16, timeout_ms int32,
-    topic_data compact []TopicProduceData."""
+    """Version 9, flexible: transactional_id nullable compact string, acks int16, timeout_ms int32, topic_data
+    compact []TopicProduceData."""
 
     VERSION = 9
     MESSAGE = ProduceRequest
@@ -347,8 +346,8 @@ class ProduceRequestV12(ProduceRequestV9):
 
 
 class ProduceRequestV13(Serializer[ProduceRequest]):
-    """Version 13, flexible: transactional_id nullable compact string, acks int16, timeout_ms int32,
-    topic_data compact []TopicProduceData."""
+    """Version 13, flexible: transactional_id nullable compact string, acks int16, timeout_ms int32, topic_data
+    compact []TopicProduceData."""
 
     VERSION = 13
     MESSAGE = ProduceRequest

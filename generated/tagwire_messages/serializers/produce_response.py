@@ -33,7 +33,7 @@ from tagwire_messages.produce_response import (
 )
 
 _DEFAULT_LEADER_ID_AND_EPOCH = LeaderIdAndEpoch()
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
@@ -112,8 +112,7 @@ def _write_topic_produce_response_v3(out: bytearray, items: Iterable[TopicProduc
 def _read_partition_produce_response_v5(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
-    """index int32, error_code int16, base_offset int64, log_append_time_ms int64,
-    log_start_offset int64."""
+    """index int32, error_code int16, base_offset int64, log_append_time_ms int64, log_start_offset int64."""
     items = []
     for _ in range(count):
         m = new(PartitionProduceResponse)
@@ -198,9 +197,8 @@ def _write_batch_index_and_error_message_v8(out: bytearray, items: Iterable[Batc
 def _read_partition_produce_response_v8(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
-    """index int32, error_code int16, base_offset int64, log_append_time_ms int64,
-    log_start_offset int64, record_errors []BatchIndexAndErrorMessage,
-    error_message nullable string."""
+    """index int32, error_code int16, base_offset int64, log_append_time_ms int64, log_start_offset int64,
+    record_errors []BatchIndexAndErrorMessage, error_message nullable string."""
     items = []
     for _ in range(count):
         m = new(PartitionProduceResponse)
@@ -305,9 +303,8 @@ def _write_batch_index_and_error_message_v9(out: bytearray, items: Iterable[Batc
 def _read_partition_produce_response_v9(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
-    """index int32, error_code int16, base_offset int64, log_append_time_ms int64,
-    log_start_offset int64, record_errors compact
-    []BatchIndexAndErrorMessage, error_message nullable compact string."""
+    """index int32, error_code int16, base_offset int64, log_append_time_ms int64, log_start_offset int64,
+    record_errors compact []BatchIndexAndErrorMessage, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(PartitionProduceResponse)
@@ -420,10 +417,9 @@ def _write_leader_id_and_epoch_v10(out: bytearray, items: Iterable[LeaderIdAndEp
 def _read_partition_produce_response_v10(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
-    """index int32, error_code int16, base_offset int64, log_append_time_ms int64,
-    log_start_offset int64, record_errors compact
-    []BatchIndexAndErrorMessage, error_message nullable compact string, tag
-    0 current_leader LeaderIdAndEpoch."""
+    """index int32, error_code int16, base_offset int64, log_append_time_ms int64, log_start_offset int64,
+    record_errors compact []BatchIndexAndErrorMessage, error_message nullable compact string, tag 0
+    current_leader LeaderIdAndEpoch."""
     items = []
     for _ in range(count):
         m = new(PartitionProduceResponse)
@@ -479,7 +475,7 @@ def _write_partition_produce_response_v10(out: bytearray, items: Iterable[Partit
             data = bytearray()
             _write_leader_id_and_epoch_v10(data, (m.current_leader,))
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 def _read_topic_produce_response_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
@@ -525,8 +521,7 @@ def _write_topic_produce_response_v10(out: bytearray, items: Iterable[TopicProdu
 
 
 def _read_node_endpoint_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(NodeEndpoint)
@@ -747,8 +742,8 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
 
 class ProduceResponseV10(Serializer[ProduceResponse]):
-    """Version 10, flexible: responses compact []TopicProduceResponse, throttle_time_ms int32, tag 0
-    node_endpoints compact []NodeEndpoint."""
+    """Version 10, flexible: responses compact []TopicProduceResponse, throttle_time_ms int32, tag 0 node_endpoints
+    compact []NodeEndpoint."""
 
     VERSION = 10
     MESSAGE = ProduceResponse
@@ -802,7 +797,7 @@ class ProduceResponseV10(Serializer[ProduceResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v10(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class ProduceResponseV11(ProduceResponseV10):
@@ -818,8 +813,8 @@ class ProduceResponseV12(ProduceResponseV10):
 
 
 class ProduceResponseV13(Serializer[ProduceResponse]):
-    """Version 13, flexible: responses compact []TopicProduceResponse, throttle_time_ms int32, tag 0
-    node_endpoints compact []NodeEndpoint."""
+    """Version 13, flexible: responses compact []TopicProduceResponse, throttle_time_ms int32, tag 0 node_endpoints
+    compact []NodeEndpoint."""
 
     VERSION = 13
     MESSAGE = ProduceResponse
@@ -873,7 +868,7 @@ class ProduceResponseV13(Serializer[ProduceResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v10(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -17,9 +17,8 @@ _unpack_qhiqiqiq = Struct(">qhiqiqiq").unpack_from
 
 
 def _read_producer_entry_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ProducerEntry, ...], int]:
-    """producer_id int64, epoch int16, last_sequence int32, last_offset int64,
-    offset_delta int32, timestamp int64, coordinator_epoch int32,
-    current_txn_first_offset int64."""
+    """producer_id int64, epoch int16, last_sequence int32, last_offset int64, offset_delta int32, timestamp int64,
+    coordinator_epoch int32, current_txn_first_offset int64."""
     items = []
     for _ in range(count):
         m = new(ProducerEntry)

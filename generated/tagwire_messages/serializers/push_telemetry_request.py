@@ -14,8 +14,8 @@ _unpack_16siBbB = Struct(">16siBbB").unpack_from
 
 
 class PushTelemetryRequestV0(Serializer[PushTelemetryRequest]):
-    """Version 0, flexible: client_instance_id uuid, subscription_id int32, terminating bool,
-    compression_type int8, metrics compact bytes."""
+    """Version 0, flexible: client_instance_id uuid, subscription_id int32, terminating bool, compression_type int8,
+    metrics compact bytes."""
 
     VERSION = 0
     MESSAGE = PushTelemetryRequest

@@ -44,8 +44,8 @@ def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
 
 
 class QuorumStateDataV0(Serializer[QuorumStateData]):
-    """Version 0, flexible: cluster_id compact string, leader_id int32, leader_epoch int32, voted_id
-    int32, applied_offset int64, current_voters nullable compact []Voter."""
+    """Version 0, flexible: cluster_id compact string, leader_id int32, leader_epoch int32, voted_id int32,
+    applied_offset int64, current_voters nullable compact []Voter."""
 
     VERSION = 0
     MESSAGE = QuorumStateData
@@ -96,8 +96,7 @@ class QuorumStateDataV0(Serializer[QuorumStateData]):
 
 
 class QuorumStateDataV1(Serializer[QuorumStateData]):
-    """Version 1, flexible: leader_id int32, leader_epoch int32, voted_id int32, voted_directory_id
-    uuid."""
+    """Version 1, flexible: leader_id int32, leader_epoch int32, voted_id int32, voted_directory_id uuid."""
 
     VERSION = 1
     MESSAGE = QuorumStateData

@@ -26,8 +26,7 @@ _unpack_qqbhB = Struct(">qqbhB").unpack_from
 
 
 def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateBatch, ...], int]:
-    """first_offset int64, last_offset int64, delivery_state int8, delivery_count
-    int16."""
+    """first_offset int64, last_offset int64, delivery_state int8, delivery_count int16."""
     items = []
     for _ in range(count):
         m = new(StateBatch)
@@ -50,9 +49,8 @@ def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
 
 
 def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionResult, ...], int]:
-    """partition int32, error_code int16, error_message nullable compact string,
-    state_epoch int32, start_offset int64, state_batches compact
-    []StateBatch."""
+    """partition int32, error_code int16, error_message nullable compact string, state_epoch int32, start_offset
+    int64, state_batches compact []StateBatch."""
     items = []
     for _ in range(count):
         m = new(PartitionResult)

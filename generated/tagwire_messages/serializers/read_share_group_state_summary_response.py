@@ -25,8 +25,8 @@ _unpack_iiqiB = Struct(">iiqiB").unpack_from
 
 
 def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionResult, ...], int]:
-    """partition int32, error_code int16, error_message nullable compact string,
-    state_epoch int32, leader_epoch int32, start_offset int64."""
+    """partition int32, error_code int16, error_message nullable compact string, state_epoch int32, leader_epoch
+    int32, start_offset int64."""
     items = []
     for _ in range(count):
         m = new(PartitionResult)
@@ -97,9 +97,8 @@ def _write_read_state_summary_result_v0(out: bytearray, items: Iterable[ReadStat
 
 
 def _read_partition_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionResult, ...], int]:
-    """partition int32, error_code int16, error_message nullable compact string,
-    state_epoch int32, leader_epoch int32, start_offset int64,
-    delivery_complete_count int32."""
+    """partition int32, error_code int16, error_message nullable compact string, state_epoch int32, leader_epoch
+    int32, start_offset int64, delivery_complete_count int32."""
     items = []
     for _ in range(count):
         m = new(PartitionResult)

@@ -24,13 +24,8 @@ from tagwire.wire import (
 )
 from tagwire_messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 
-_KNOWN_TAGS = frozenset((0,))
-_KNOWN_TAGS_1 = frozenset(
-    (
-        0,
-        1,
-    )
-)
+_TAGS_0 = frozenset({0})
+_TAGS_0_1 = frozenset({0, 1})
 _pack_B = Struct(">B").pack
 _pack_BB = Struct(">BB").pack
 _pack_Hh = Struct(">Hh").pack
@@ -46,8 +41,7 @@ _unpack_iB16sqB = Struct(">iB16sqB").unpack_from
 
 
 def _read_broker_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[BrokerEndpoint, ...], int]:
-    """name compact string, host compact string, port uint16, security_protocol
-    int16."""
+    """name compact string, host compact string, port uint16, security_protocol int16."""
     items = []
     for _ in range(count):
         m = new(BrokerEndpoint)
@@ -90,8 +84,7 @@ def _write_broker_endpoint_v0(out: bytearray, items: Iterable[BrokerEndpoint]) -
 
 
 def _read_broker_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[BrokerFeature, ...], int]:
-    """name compact string, min_supported_version int16, max_supported_version
-    int16."""
+    """name compact string, min_supported_version int16, max_supported_version int16."""
     items = []
     for _ in range(count):
         m = new(BrokerFeature)
@@ -125,8 +118,7 @@ def _write_broker_feature_v0(out: bytearray, items: Iterable[BrokerFeature]) -> 
 
 class RegisterBrokerRecordV0(Serializer[RegisterBrokerRecord]):
     """Version 0, flexible: broker_id int32, incarnation_id uuid, broker_epoch int64, end_points compact
-    []BrokerEndpoint, features compact []BrokerFeature, rack nullable
-    compact string, fenced bool."""
+    []BrokerEndpoint, features compact []BrokerFeature, rack nullable compact string, fenced bool."""
 
     VERSION = 0
     MESSAGE = RegisterBrokerRecord
@@ -195,8 +187,8 @@ class RegisterBrokerRecordV0(Serializer[RegisterBrokerRecord]):
 
 class RegisterBrokerRecordV1(Serializer[RegisterBrokerRecord]):
     """Version 1, flexible: broker_id int32, incarnation_id uuid, broker_epoch int64, end_points compact
-    []BrokerEndpoint, features compact []BrokerFeature, rack nullable
-    compact string, fenced bool, in_controlled_shutdown bool."""
+    []BrokerEndpoint, features compact []BrokerFeature, rack nullable compact string, fenced bool,
+    in_controlled_shutdown bool."""
 
     VERSION = 1
     MESSAGE = RegisterBrokerRecord
@@ -263,10 +255,9 @@ class RegisterBrokerRecordV1(Serializer[RegisterBrokerRecord]):
 
 
 class RegisterBrokerRecordV2(Serializer[RegisterBrokerRecord]):
-    """Version 2, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid,
-    broker_epoch int64, end_points compact []BrokerEndpoint, features
-    compact []BrokerFeature, rack nullable compact string, fenced bool,
-    in_controlled_shutdown bool."""
+    """Version 2, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid, broker_epoch int64,
+    end_points compact []BrokerEndpoint, features compact []BrokerFeature, rack nullable compact string,
+    fenced bool, in_controlled_shutdown bool."""
 
     VERSION = 2
     MESSAGE = RegisterBrokerRecord
@@ -331,10 +322,9 @@ class RegisterBrokerRecordV2(Serializer[RegisterBrokerRecord]):
 
 
 class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
-    """Version 3, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid,
-    broker_epoch int64, end_points compact []BrokerEndpoint, features
-    compact []BrokerFeature, rack nullable compact string, fenced bool,
-    in_controlled_shutdown bool, tag 0 log_dirs compact []uuid."""
+    """Version 3, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid, broker_epoch int64,
+    end_points compact []BrokerEndpoint, features compact []BrokerFeature, rack nullable compact string,
+    fenced bool, in_controlled_shutdown bool, tag 0 log_dirs compact []uuid."""
 
     VERSION = 3
     MESSAGE = RegisterBrokerRecord
@@ -418,15 +408,14 @@ class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
-    """Version 4, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid,
-    broker_epoch int64, end_points compact []BrokerEndpoint, features
-    compact []BrokerFeature, rack nullable compact string, fenced bool,
-    in_controlled_shutdown bool, tag 0 log_dirs compact []uuid, tag 1
-    cordoned_log_dirs nullable compact []uuid."""
+    """Version 4, flexible: broker_id int32, is_migrating_zk_broker bool, incarnation_id uuid, broker_epoch int64,
+    end_points compact []BrokerEndpoint, features compact []BrokerFeature, rack nullable compact string,
+    fenced bool, in_controlled_shutdown bool, tag 0 log_dirs compact []uuid, tag 1 cordoned_log_dirs nullable
+    compact []uuid."""
 
     VERSION = 4
     MESSAGE = RegisterBrokerRecord
@@ -525,7 +514,7 @@ class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
                 put_compact_count(data, m.cordoned_log_dirs)
                 put_uuids(data, m.cordoned_log_dirs)
             tagged.append((1, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -29,8 +29,7 @@ _unpack_i16sBB = Struct(">i16sBB").unpack_from
 
 
 def _read_controller_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ControllerEndpoint, ...], int]:
-    """name compact string, host compact string, port uint16, security_protocol
-    int16."""
+    """name compact string, host compact string, port uint16, security_protocol int16."""
     items = []
     for _ in range(count):
         m = new(ControllerEndpoint)
@@ -73,8 +72,7 @@ def _write_controller_endpoint_v0(out: bytearray, items: Iterable[ControllerEndp
 
 
 def _read_controller_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ControllerFeature, ...], int]:
-    """name compact string, min_supported_version int16, max_supported_version
-    int16."""
+    """name compact string, min_supported_version int16, max_supported_version int16."""
     items = []
     for _ in range(count):
         m = new(ControllerFeature)
@@ -107,9 +105,8 @@ def _write_controller_feature_v0(out: bytearray, items: Iterable[ControllerFeatu
 
 
 class RegisterControllerRecordV0(Serializer[RegisterControllerRecord]):
-    """Version 0, flexible: controller_id int32, incarnation_id uuid, zk_migration_ready bool,
-    end_points compact []ControllerEndpoint, features compact
-    []ControllerFeature."""
+    """Version 0, flexible: controller_id int32, incarnation_id uuid, zk_migration_ready bool, end_points compact
+    []ControllerEndpoint, features compact []ControllerFeature."""
 
     VERSION = 0
     MESSAGE = RegisterControllerRecord

@@ -22,7 +22,7 @@ from tagwire_messages.remote_log_segment_metadata_snapshot_record import (
     SegmentLeaderEpochEntry,
 )
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_16sqqiqq = Struct(">16sqqiqq").pack
 _pack_B = Struct(">B").pack
 _pack_b = Struct(">b").pack
@@ -60,11 +60,10 @@ def _write_segment_leader_epoch_entry_v0(out: bytearray, items: Iterable[Segment
 
 
 class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetadataSnapshotRecord]):
-    """Version 0, flexible: segment_id uuid, start_offset int64, end_offset int64, broker_id int32,
-    max_timestamp_ms int64, event_timestamp_ms int64, segment_leader_epochs
-    compact []SegmentLeaderEpochEntry, segment_size_in_bytes int32,
-    custom_metadata nullable compact bytes, remote_log_segment_state int8,
-    tag 0 txn_index_empty bool."""
+    """Version 0, flexible: segment_id uuid, start_offset int64, end_offset int64, broker_id int32, max_timestamp_ms
+    int64, event_timestamp_ms int64, segment_leader_epochs compact []SegmentLeaderEpochEntry,
+    segment_size_in_bytes int32, custom_metadata nullable compact bytes, remote_log_segment_state int8, tag 0
+    txn_index_empty bool."""
 
     VERSION = 0
     MESSAGE = RemoteLogSegmentMetadataSnapshotRecord
@@ -131,7 +130,7 @@ class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetada
             data = bytearray()
             data += _pack_B(BOOLEAN_BYTES[m.txn_index_empty])
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

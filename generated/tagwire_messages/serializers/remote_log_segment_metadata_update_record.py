@@ -97,9 +97,8 @@ def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[Remote
 
 
 class RemoteLogSegmentMetadataUpdateRecordV0(Serializer[RemoteLogSegmentMetadataUpdateRecord]):
-    """Version 0, flexible: remote_log_segment_id RemoteLogSegmentIdEntry, broker_id int32,
-    event_timestamp_ms int64, custom_metadata nullable compact bytes,
-    remote_log_segment_state int8."""
+    """Version 0, flexible: remote_log_segment_id RemoteLogSegmentIdEntry, broker_id int32, event_timestamp_ms int64,
+    custom_metadata nullable compact bytes, remote_log_segment_state int8."""
 
     VERSION = 0
     MESSAGE = RemoteLogSegmentMetadataUpdateRecord

@@ -56,8 +56,8 @@ def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPa
 
 
 class RemotePartitionDeleteMetadataRecordV0(Serializer[RemotePartitionDeleteMetadataRecord]):
-    """Version 0, flexible: topic_id_partition TopicIdPartitionEntry, broker_id int32,
-    event_timestamp_ms int64, remote_partition_delete_state int8."""
+    """Version 0, flexible: topic_id_partition TopicIdPartitionEntry, broker_id int32, event_timestamp_ms int64,
+    remote_partition_delete_state int8."""
 
     VERSION = 0
     MESSAGE = RemotePartitionDeleteMetadataRecord

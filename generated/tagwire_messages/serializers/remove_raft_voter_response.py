@@ -14,8 +14,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 
 
 class RemoveRaftVoterResponseV0(Serializer[RemoveRaftVoterResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string."""
 
     VERSION = 0
     MESSAGE = RemoveRaftVoterResponse

@@ -14,8 +14,7 @@ _unpack_hhih = Struct(">hhih").unpack_from
 
 
 class RequestHeaderV1(Serializer[RequestHeader]):
-    """Version 1: request_api_key int16, request_api_version int16, correlation_id int32,
-    client_id nullable string."""
+    """Version 1: request_api_key int16, request_api_version int16, correlation_id int32, client_id nullable string."""
 
     VERSION = 1
     MESSAGE = RequestHeader
@@ -44,8 +43,8 @@ class RequestHeaderV1(Serializer[RequestHeader]):
 
 
 class RequestHeaderV2(Serializer[RequestHeader]):
-    """Version 2, flexible: request_api_key int16, request_api_version int16, correlation_id int32,
-    client_id nullable string."""
+    """Version 2, flexible: request_api_key int16, request_api_version int16, correlation_id int32, client_id
+    nullable string."""
 
     VERSION = 2
     MESSAGE = RequestHeader

@@ -68,8 +68,7 @@ class SaslAuthenticateResponseV0(Serializer[SaslAuthenticateResponse]):
 
 
 class SaslAuthenticateResponseV1(Serializer[SaslAuthenticateResponse]):
-    """Version 1: error_code int16, error_message nullable string, auth_bytes bytes,
-    session_lifetime_ms int64."""
+    """Version 1: error_code int16, error_message nullable string, auth_bytes bytes, session_lifetime_ms int64."""
 
     VERSION = 1
     MESSAGE = SaslAuthenticateResponse
@@ -109,8 +108,8 @@ class SaslAuthenticateResponseV1(Serializer[SaslAuthenticateResponse]):
 
 
 class SaslAuthenticateResponseV2(Serializer[SaslAuthenticateResponse]):
-    """Version 2, flexible: error_code int16, error_message nullable compact string, auth_bytes compact
-    bytes, session_lifetime_ms int64."""
+    """Version 2, flexible: error_code int16, error_message nullable compact string, auth_bytes compact bytes,
+    session_lifetime_ms int64."""
 
     VERSION = 2
     MESSAGE = SaslAuthenticateResponse

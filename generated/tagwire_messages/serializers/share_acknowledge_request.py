@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -83,8 +82,7 @@ def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[Acknowledgem
 
 
 def _read_acknowledge_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgePartition, ...], int]:
-    """partition_index int32, acknowledgement_batches compact
-    []AcknowledgementBatch."""
+    """partition_index int32, acknowledgement_batches compact []AcknowledgementBatch."""
     items = []
     for _ in range(count):
         m = new(AcknowledgePartition)
@@ -149,8 +147,8 @@ def _write_acknowledge_topic_v1(out: bytearray, items: Iterable[AcknowledgeTopic
 
 
 class ShareAcknowledgeRequestV1(Serializer[ShareAcknowledgeRequest]):
-    """Version 1, flexible: group_id nullable compact string, member_id nullable compact string,
-    share_session_epoch int32, topics compact []AcknowledgeTopic."""
+    """Version 1, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+    int32, topics compact []AcknowledgeTopic."""
 
     VERSION = 1
     MESSAGE = ShareAcknowledgeRequest
@@ -209,9 +207,8 @@ class ShareAcknowledgeRequestV1(Serializer[ShareAcknowledgeRequest]):
 
 
 class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
-    """Version 2, flexible: group_id nullable compact string, member_id nullable compact string,
-    share_session_epoch int32, is_renew_ack bool, topics compact
-    []AcknowledgeTopic."""
+    """Version 2, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+    int32, is_renew_ack bool, topics compact []AcknowledgeTopic."""
 
     VERSION = 2
     MESSAGE = ShareAcknowledgeRequest

@@ -59,8 +59,8 @@ def _write_leader_id_and_epoch_v1(out: bytearray, items: Iterable[LeaderIdAndEpo
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string, current_leader LeaderIdAndEpoch."""
+    """partition_index int32, error_code int16, error_message nullable compact string, current_leader
+    LeaderIdAndEpoch."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -131,8 +131,7 @@ def _write_share_acknowledge_topic_response_v1(out: bytearray, items: Iterable[S
 
 
 def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(NodeEndpoint)
@@ -177,9 +176,8 @@ def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> No
 
 
 class ShareAcknowledgeResponseV1(Serializer[ShareAcknowledgeResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, responses compact []ShareAcknowledgeTopicResponse,
-    node_endpoints compact []NodeEndpoint."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    responses compact []ShareAcknowledgeTopicResponse, node_endpoints compact []NodeEndpoint."""
 
     VERSION = 1
     MESSAGE = ShareAcknowledgeResponse
@@ -234,9 +232,9 @@ class ShareAcknowledgeResponseV1(Serializer[ShareAcknowledgeResponse]):
 
 
 class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
-    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, acquisition_lock_timeout_ms int32, responses compact
-    []ShareAcknowledgeTopicResponse, node_endpoints compact []NodeEndpoint."""
+    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    acquisition_lock_timeout_ms int32, responses compact []ShareAcknowledgeTopicResponse, node_endpoints
+    compact []NodeEndpoint."""
 
     VERSION = 2
     MESSAGE = ShareAcknowledgeResponse

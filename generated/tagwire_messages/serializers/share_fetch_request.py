@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -89,8 +88,7 @@ def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[Acknowledgem
 
 
 def _read_fetch_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
-    """partition_index int32, acknowledgement_batches compact
-    []AcknowledgementBatch."""
+    """partition_index int32, acknowledgement_batches compact []AcknowledgementBatch."""
     items = []
     for _ in range(count):
         m = new(FetchPartition)
@@ -200,10 +198,9 @@ def _write_forgotten_topic_v1(out: bytearray, items: Iterable[ForgottenTopic]) -
 
 
 class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
-    """Version 1, flexible: group_id nullable compact string, member_id nullable compact string,
-    share_session_epoch int32, max_wait_ms int32, min_bytes int32, max_bytes
-    int32, max_records int32, batch_size int32, topics compact []FetchTopic,
-    forgotten_topics_data compact []ForgottenTopic."""
+    """Version 1, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+    int32, max_wait_ms int32, min_bytes int32, max_bytes int32, max_records int32, batch_size int32, topics
+    compact []FetchTopic, forgotten_topics_data compact []ForgottenTopic."""
 
     VERSION = 1
     MESSAGE = ShareFetchRequest
@@ -274,11 +271,10 @@ class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
 
 
 class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
-    """Version 2, flexible: group_id nullable compact string, member_id nullable compact string,
-    share_session_epoch int32, max_wait_ms int32, min_bytes int32, max_bytes
-    int32, max_records int32, batch_size int32, share_acquire_mode int8,
-    is_renew_ack bool, topics compact []FetchTopic, forgotten_topics_data
-    compact []ForgottenTopic."""
+    """Version 2, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+    int32, max_wait_ms int32, min_bytes int32, max_bytes int32, max_records int32, batch_size int32,
+    share_acquire_mode int8, is_renew_ack bool, topics compact []FetchTopic, forgotten_topics_data compact
+    []ForgottenTopic."""
 
     VERSION = 2
     MESSAGE = ShareFetchRequest

@@ -88,9 +88,8 @@ def _write_acquired_records_v1(out: bytearray, items: Iterable[AcquiredRecords])
 
 
 def _read_partition_data_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, error_message nullable compact
-    string, acknowledge_error_code int16, acknowledge_error_message nullable
-    compact string, current_leader LeaderIdAndEpoch, records compact
+    """partition_index int32, error_code int16, error_message nullable compact string, acknowledge_error_code int16,
+    acknowledge_error_message nullable compact string, current_leader LeaderIdAndEpoch, records compact
     records, acquired_records compact []AcquiredRecords."""
     items = []
     for _ in range(count):
@@ -193,8 +192,7 @@ def _write_share_fetchable_topic_response_v1(out: bytearray, items: Iterable[Sha
 
 
 def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact
-    string."""
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
         m = new(NodeEndpoint)
@@ -239,9 +237,9 @@ def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> No
 
 
 class ShareFetchResponseV1(Serializer[ShareFetchResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, acquisition_lock_timeout_ms int32, responses compact
-    []ShareFetchableTopicResponse, node_endpoints compact []NodeEndpoint."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    acquisition_lock_timeout_ms int32, responses compact []ShareFetchableTopicResponse, node_endpoints compact
+    []NodeEndpoint."""
 
     VERSION = 1
     MESSAGE = ShareFetchResponse

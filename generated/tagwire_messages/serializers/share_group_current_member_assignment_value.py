@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import EMPTY, fixed_array, Malformed, new, put_compact_count, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
 from tagwire_messages.share_group_current_member_assignment_value import (
     ShareGroupCurrentMemberAssignmentValue,
     TopicPartitions,
@@ -65,8 +66,8 @@ def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions])
 
 
 class ShareGroupCurrentMemberAssignmentValueV0(Serializer[ShareGroupCurrentMemberAssignmentValue]):
-    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8,
-    assigned_partitions compact []TopicPartitions."""
+    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8, assigned_partitions compact
+    []TopicPartitions."""
 
     VERSION = 0
     MESSAGE = ShareGroupCurrentMemberAssignmentValue

@@ -5,19 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uuid_of,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uuid_of, uvarint
 from tagwire_messages.share_group_state_partition_metadata_value import (
     ShareGroupStatePartitionMetadataValue,
     TopicInfo,
@@ -118,8 +109,8 @@ def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
 
 
 class ShareGroupStatePartitionMetadataValueV0(Serializer[ShareGroupStatePartitionMetadataValue]):
-    """Version 0, flexible: initializing_topics compact []TopicPartitionsInfo, initialized_topics
-    compact []TopicPartitionsInfo, deleting_topics compact []TopicInfo."""
+    """Version 0, flexible: initializing_topics compact []TopicPartitionsInfo, initialized_topics compact
+    []TopicPartitionsInfo, deleting_topics compact []TopicInfo."""
 
     VERSION = 0
     MESSAGE = ShareGroupStatePartitionMetadataValue

@@ -9,7 +9,7 @@ from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
 from tagwire.wire import Malformed, new, uvarint
 from tagwire_messages.share_group_target_assignment_metadata_value import ShareGroupTargetAssignmentMetadataValue
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_i = Struct(">i").pack
 _pack_q = Struct(">q").pack
 _unpack_iB = Struct(">iB").unpack_from
@@ -56,7 +56,7 @@ class ShareGroupTargetAssignmentMetadataValueV0(Serializer[ShareGroupTargetAssig
             data = bytearray()
             data += _pack_q(m.assignment_timestamp)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

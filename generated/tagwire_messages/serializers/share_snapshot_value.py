@@ -10,7 +10,7 @@ from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
 from tagwire.wire import Malformed, new, put_compact_count, uvarint
 from tagwire_messages.share_snapshot_value import ShareSnapshotValue, StateBatch
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_i = Struct(">i").pack
 _pack_iiiqqq = Struct(">iiiqqq").pack
 _pack_qqbh = Struct(">qqbh").pack
@@ -20,8 +20,7 @@ _unpack_qqbhB = Struct(">qqbhB").unpack_from
 
 
 def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateBatch, ...], int]:
-    """first_offset int64, last_offset int64, delivery_state int8, delivery_count
-    int16."""
+    """first_offset int64, last_offset int64, delivery_state int8, delivery_count int16."""
     items = []
     for _ in range(count):
         m = new(StateBatch)
@@ -44,9 +43,9 @@ def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
 
 
 class ShareSnapshotValueV0(Serializer[ShareSnapshotValue]):
-    """Version 0, flexible: snapshot_epoch int32, state_epoch int32, leader_epoch int32, start_offset
-    int64, create_timestamp int64, write_timestamp int64, state_batches
-    compact []StateBatch, tag 0 delivery_complete_count int32."""
+    """Version 0, flexible: snapshot_epoch int32, state_epoch int32, leader_epoch int32, start_offset int64,
+    create_timestamp int64, write_timestamp int64, state_batches compact []StateBatch, tag 0
+    delivery_complete_count int32."""
 
     VERSION = 0
     MESSAGE = ShareSnapshotValue
@@ -98,7 +97,7 @@ class ShareSnapshotValueV0(Serializer[ShareSnapshotValue]):
             data = bytearray()
             data += _pack_i(m.delivery_complete_count)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -5,24 +5,16 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.streams_group_current_member_assignment_value import (
     StreamsGroupCurrentMemberAssignmentValue,
     TaskIds,
 )
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _int32s = fixed_array("int32")
 _pack_iib = Struct(">iib").pack
 _pack_int32s = fixed_array("int32").packers
@@ -31,8 +23,7 @@ _unpack_int32s = fixed_array("int32").unpackers
 
 
 def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, ...], int]:
-    """subtopology_id compact string, partitions compact []int32, tag 0
-    assignment_epochs nullable compact []int32."""
+    """subtopology_id compact string, partitions compact []int32, tag 0 assignment_epochs nullable compact []int32."""
     items = []
     for _ in range(count):
         m = new(TaskIds)
@@ -115,14 +106,13 @@ def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
                 else:
                     _int32s.put_compact(data, values)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class StreamsGroupCurrentMemberAssignmentValueV0(Serializer[StreamsGroupCurrentMemberAssignmentValue]):
-    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8, active_tasks
-    compact []TaskIds, standby_tasks compact []TaskIds, warmup_tasks compact
-    []TaskIds, active_tasks_pending_revocation compact []TaskIds,
-    standby_tasks_pending_revocation compact []TaskIds,
+    """Version 0, flexible: member_epoch int32, previous_member_epoch int32, state int8, active_tasks compact
+    []TaskIds, standby_tasks compact []TaskIds, warmup_tasks compact []TaskIds,
+    active_tasks_pending_revocation compact []TaskIds, standby_tasks_pending_revocation compact []TaskIds,
     warmup_tasks_pending_revocation compact []TaskIds."""
 
     VERSION = 0

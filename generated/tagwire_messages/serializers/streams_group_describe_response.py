@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -107,8 +106,7 @@ def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
 
 
 def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicInfo, ...], int]:
-    """name compact string, partitions int32, replication_factor int16,
-    topic_configs compact []KeyValue."""
+    """name compact string, partitions int32, replication_factor int16, topic_configs compact []KeyValue."""
     items = []
     for _ in range(count):
         m = new(TopicInfo)
@@ -150,9 +148,9 @@ def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
 
 
 def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtopology, ...], int]:
-    """subtopology_id compact string, source_topics compact []compact string,
-    repartition_sink_topics compact []compact string, state_changelog_topics
-    compact []TopicInfo, repartition_source_topics compact []TopicInfo."""
+    """subtopology_id compact string, source_topics compact []compact string, repartition_sink_topics compact
+    []compact string, state_changelog_topics compact []TopicInfo, repartition_source_topics compact
+    []TopicInfo."""
     items = []
     for _ in range(count):
         m = new(Subtopology)
@@ -372,8 +370,7 @@ def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
 
 
 def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignment, ...], int]:
-    """active_tasks compact []TaskIds, standby_tasks compact []TaskIds,
-    warmup_tasks compact []TaskIds."""
+    """active_tasks compact []TaskIds, standby_tasks compact []TaskIds, warmup_tasks compact []TaskIds."""
     items = []
     for _ in range(count):
         m = new(Assignment)
@@ -422,12 +419,10 @@ def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
 
 
 def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
-    """member_id compact string, member_epoch int32, instance_id nullable compact
-    string, rack_id nullable compact string, client_id compact string,
-    client_host compact string, topology_epoch int32, process_id compact
-    string, user_endpoint nullable Endpoint, client_tags compact []KeyValue,
-    task_offsets compact []TaskOffset, task_end_offsets compact
-    []TaskOffset, assignment Assignment, target_assignment Assignment,
+    """member_id compact string, member_epoch int32, instance_id nullable compact string, rack_id nullable compact
+    string, client_id compact string, client_host compact string, topology_epoch int32, process_id compact
+    string, user_endpoint nullable Endpoint, client_tags compact []KeyValue, task_offsets compact
+    []TaskOffset, task_end_offsets compact []TaskOffset, assignment Assignment, target_assignment Assignment,
     is_classic bool."""
     items = []
     for _ in range(count):
@@ -560,9 +555,8 @@ def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
 
 
 def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, error_message nullable compact string, group_id compact
-    string, group_state compact string, group_epoch int32, assignment_epoch
-    int32, topology nullable Topology, members compact []Member,
+    """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
+    group_epoch int32, assignment_epoch int32, topology nullable Topology, members compact []Member,
     authorized_operations int32."""
     items = []
     for _ in range(count):
@@ -648,9 +642,8 @@ def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -
 def _read_topology_description_node_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TopologyDescriptionNode, ...], int]:
-    """name compact string, node_type int8, source_topics compact []compact string,
-    sink_topic nullable compact string, stores compact []compact string,
-    successors compact []compact string."""
+    """name compact string, node_type int8, source_topics compact []compact string, sink_topic nullable compact
+    string, stores compact []compact string, successors compact []compact string."""
     items = []
     for _ in range(count):
         m = new(TopologyDescriptionNode)
@@ -794,8 +787,8 @@ def _write_topology_description_global_store_v1(
 
 
 def _read_topology_description_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopologyDescription, ...], int]:
-    """subtopologies compact []TopologyDescriptionSubtopology, global_stores
-    compact []TopologyDescriptionGlobalStore."""
+    """subtopologies compact []TopologyDescriptionSubtopology, global_stores compact
+    []TopologyDescriptionGlobalStore."""
     items = []
     for _ in range(count):
         m = new(TopologyDescription)
@@ -835,12 +828,10 @@ def _write_topology_description_v1(out: bytearray, items: Iterable[TopologyDescr
 
 
 def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
-    """error_code int16, error_message nullable compact string, group_id compact
-    string, group_state compact string, group_epoch int32, assignment_epoch
-    int32, topology nullable Topology, members compact []Member,
-    authorized_operations int32, topology_description nullable
-    TopologyDescription, topology_description_status int8, assignor_name
-    nullable compact string."""
+    """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
+    group_epoch int32, assignment_epoch int32, topology nullable Topology, members compact []Member,
+    authorized_operations int32, topology_description nullable TopologyDescription,
+    topology_description_status int8, assignor_name nullable compact string."""
     items = []
     for _ in range(count):
         m = new(DescribedGroup)

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -99,8 +98,7 @@ def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
 
 
 def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicInfo, ...], int]:
-    """name compact string, partitions int32, replication_factor int16,
-    topic_configs compact []KeyValue."""
+    """name compact string, partitions int32, replication_factor int16, topic_configs compact []KeyValue."""
     items = []
     for _ in range(count):
         m = new(TopicInfo)
@@ -142,8 +140,7 @@ def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
 
 
 def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CopartitionGroup, ...], int]:
-    """source_topics compact []int16, source_topic_regex compact []int16,
-    repartition_source_topics compact []int16."""
+    """source_topics compact []int16, source_topic_regex compact []int16, repartition_source_topics compact []int16."""
     items = []
     for _ in range(count):
         m = new(CopartitionGroup)
@@ -219,11 +216,9 @@ def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup
 
 
 def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtopology, ...], int]:
-    """subtopology_id compact string, source_topics compact []compact string,
-    source_topic_regex compact []compact string, state_changelog_topics
-    compact []TopicInfo, repartition_sink_topics compact []compact string,
-    repartition_source_topics compact []TopicInfo, copartition_groups
-    compact []CopartitionGroup."""
+    """subtopology_id compact string, source_topics compact []compact string, source_topic_regex compact []compact
+    string, state_changelog_topics compact []TopicInfo, repartition_sink_topics compact []compact string,
+    repartition_source_topics compact []TopicInfo, copartition_groups compact []CopartitionGroup."""
     items = []
     for _ in range(count):
         m = new(Subtopology)
@@ -458,14 +453,11 @@ def _write_task_offset_v0(out: bytearray, items: Iterable[TaskOffset]) -> None:
 
 class StreamsGroupHeartbeatRequestV0(Serializer[StreamsGroupHeartbeatRequest]):
     """Version 0, flexible: group_id compact string, member_id compact string, member_epoch int32,
-    endpoint_information_epoch int32, instance_id nullable compact string,
-    rack_id nullable compact string, rebalance_timeout_ms int32, topology
-    nullable Topology, active_tasks nullable compact []TaskIds,
-    standby_tasks nullable compact []TaskIds, warmup_tasks nullable compact
-    []TaskIds, process_id nullable compact string, user_endpoint nullable
-    Endpoint, client_tags nullable compact []KeyValue, task_offsets nullable
-    compact []TaskOffset, task_end_offsets nullable compact []TaskOffset,
-    shutdown_application bool."""
+    endpoint_information_epoch int32, instance_id nullable compact string, rack_id nullable compact string,
+    rebalance_timeout_ms int32, topology nullable Topology, active_tasks nullable compact []TaskIds,
+    standby_tasks nullable compact []TaskIds, warmup_tasks nullable compact []TaskIds, process_id nullable
+    compact string, user_endpoint nullable Endpoint, client_tags nullable compact []KeyValue, task_offsets
+    nullable compact []TaskOffset, task_end_offsets nullable compact []TaskOffset, shutdown_application bool."""
 
     VERSION = 0
     MESSAGE = StreamsGroupHeartbeatRequest

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -216,8 +215,8 @@ def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -
 
 
 def _read_endpoint_to_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EndpointToPartitions, ...], int]:
-    """user_endpoint Endpoint, active_partitions compact []TopicPartition,
-    standby_partitions compact []TopicPartition."""
+    """user_endpoint Endpoint, active_partitions compact []TopicPartition, standby_partitions compact
+    []TopicPartition."""
     items = []
     for _ in range(count):
         m = new(EndpointToPartitions)
@@ -259,14 +258,11 @@ def _write_endpoint_to_partitions_v0(out: bytearray, items: Iterable[EndpointToP
 
 
 class StreamsGroupHeartbeatResponseV0(Serializer[StreamsGroupHeartbeatResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, member_id compact string, member_epoch int32,
-    heartbeat_interval_ms int32, acceptable_recovery_lag_legacy int32,
-    task_offset_interval_ms int32, status nullable compact []Status,
-    active_tasks nullable compact []TaskIds, standby_tasks nullable compact
-    []TaskIds, warmup_tasks nullable compact []TaskIds,
-    endpoint_information_epoch int32, partitions_by_user_endpoint nullable
-    compact []EndpointToPartitions."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    member_id compact string, member_epoch int32, heartbeat_interval_ms int32, acceptable_recovery_lag_legacy
+    int32, task_offset_interval_ms int32, status nullable compact []Status, active_tasks nullable compact
+    []TaskIds, standby_tasks nullable compact []TaskIds, warmup_tasks nullable compact []TaskIds,
+    endpoint_information_epoch int32, partitions_by_user_endpoint nullable compact []EndpointToPartitions."""
 
     VERSION = 0
     MESSAGE = StreamsGroupHeartbeatResponse
@@ -387,14 +383,12 @@ class StreamsGroupHeartbeatResponseV0(Serializer[StreamsGroupHeartbeatResponse])
 
 
 class StreamsGroupHeartbeatResponseV1(Serializer[StreamsGroupHeartbeatResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, member_id compact string, member_epoch int32,
-    heartbeat_interval_ms int32, task_offset_interval_ms int32,
-    acceptable_recovery_lag int64, status nullable compact []Status,
-    active_tasks nullable compact []TaskIds, standby_tasks nullable compact
-    []TaskIds, warmup_tasks nullable compact []TaskIds,
-    topology_description_required bool, endpoint_information_epoch int32,
-    partitions_by_user_endpoint nullable compact []EndpointToPartitions."""
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    member_id compact string, member_epoch int32, heartbeat_interval_ms int32, task_offset_interval_ms int32,
+    acceptable_recovery_lag int64, status nullable compact []Status, active_tasks nullable compact []TaskIds,
+    standby_tasks nullable compact []TaskIds, warmup_tasks nullable compact []TaskIds,
+    topology_description_required bool, endpoint_information_epoch int32, partitions_by_user_endpoint nullable
+    compact []EndpointToPartitions."""
 
     VERSION = 1
     MESSAGE = StreamsGroupHeartbeatResponse

@@ -101,9 +101,8 @@ def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
 
 
 class StreamsGroupMemberMetadataValueV0(Serializer[StreamsGroupMemberMetadataValue]):
-    """Version 0, flexible: instance_id nullable compact string, rack_id nullable compact string,
-    client_id compact string, client_host compact string,
-    rebalance_timeout_ms int32, topology_epoch int32, process_id compact
+    """Version 0, flexible: instance_id nullable compact string, rack_id nullable compact string, client_id compact
+    string, client_host compact string, rebalance_timeout_ms int32, topology_epoch int32, process_id compact
     string, user_endpoint nullable Endpoint, client_tags compact []KeyValue."""
 
     VERSION = 0

@@ -10,14 +10,7 @@ from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
 from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.streams_group_metadata_value import LastAssignmentConfig, StreamsGroupMetadataValue
 
-_KNOWN_TAGS = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-    )
-)
+_TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
 _pack_i = Struct(">i").pack
 _pack_iq = Struct(">iq").pack
 _unpack_i = Struct(">i").unpack_from
@@ -67,10 +60,9 @@ def _write_last_assignment_config_v0(out: bytearray, items: Iterable[LastAssignm
 
 
 class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
-    """Version 0, flexible: epoch int32, metadata_hash int64, tag 0 validated_topology_epoch int32, tag
-    1 last_assignment_configs nullable compact []LastAssignmentConfig, tag 2
-    stored_description_topology_epoch int32, tag 3
-    failed_description_topology_epoch int32."""
+    """Version 0, flexible: epoch int32, metadata_hash int64, tag 0 validated_topology_epoch int32, tag 1
+    last_assignment_configs nullable compact []LastAssignmentConfig, tag 2 stored_description_topology_epoch
+    int32, tag 3 failed_description_topology_epoch int32."""
 
     VERSION = 0
     MESSAGE = StreamsGroupMetadataValue
@@ -143,7 +135,7 @@ class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
             data = bytearray()
             data += _pack_i(m.failed_description_topology_epoch)
             tagged.append((3, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -4,18 +4,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
-from tagwire.wire import (
-    EMPTY,
-    fixed_array,
-    Malformed,
-    new,
-    put_compact_count,
-    put_compact_string,
-    string_length,
-    uvarint,
-)
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.streams_group_target_assignment_member_value import (
     StreamsGroupTargetAssignmentMemberValue,
     TaskIds,
@@ -77,8 +69,8 @@ def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
 
 
 class StreamsGroupTargetAssignmentMemberValueV0(Serializer[StreamsGroupTargetAssignmentMemberValue]):
-    """Version 0, flexible: active_tasks compact []TaskIds, standby_tasks compact []TaskIds,
-    warmup_tasks compact []TaskIds."""
+    """Version 0, flexible: active_tasks compact []TaskIds, standby_tasks compact []TaskIds, warmup_tasks compact
+    []TaskIds."""
 
     VERSION = 0
     MESSAGE = StreamsGroupTargetAssignmentMemberValue

@@ -35,9 +35,8 @@ _unpack_i = Struct(">i").unpack_from
 def _read_topology_description_node_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TopologyDescriptionNode, ...], int]:
-    """name compact string, node_type int8, source_topics compact []compact string,
-    sink_topic nullable compact string, stores compact []compact string,
-    successors compact []compact string."""
+    """name compact string, node_type int8, source_topics compact []compact string, sink_topic nullable compact
+    string, stores compact []compact string, successors compact []compact string."""
     items = []
     for _ in range(count):
         m = new(TopologyDescriptionNode)
@@ -181,8 +180,8 @@ def _write_topology_description_global_store_v0(
 
 
 def _read_topology_description_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopologyDescription, ...], int]:
-    """subtopologies compact []TopologyDescriptionSubtopology, global_stores
-    compact []TopologyDescriptionGlobalStore."""
+    """subtopologies compact []TopologyDescriptionSubtopology, global_stores compact
+    []TopologyDescriptionGlobalStore."""
     items = []
     for _ in range(count):
         m = new(TopologyDescription)

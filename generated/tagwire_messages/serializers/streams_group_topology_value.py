@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -79,8 +78,7 @@ def _write_topic_config_v0(out: bytearray, items: Iterable[TopicConfig]) -> None
 
 
 def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicInfo, ...], int]:
-    """name compact string, partitions int32, replication_factor int16,
-    topic_configs compact []TopicConfig."""
+    """name compact string, partitions int32, replication_factor int16, topic_configs compact []TopicConfig."""
     items = []
     for _ in range(count):
         m = new(TopicInfo)
@@ -122,8 +120,7 @@ def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
 
 
 def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CopartitionGroup, ...], int]:
-    """source_topics compact []int16, source_topic_regex compact []int16,
-    repartition_source_topics compact []int16."""
+    """source_topics compact []int16, source_topic_regex compact []int16, repartition_source_topics compact []int16."""
     items = []
     for _ in range(count):
         m = new(CopartitionGroup)
@@ -199,11 +196,9 @@ def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup
 
 
 def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtopology, ...], int]:
-    """subtopology_id compact string, source_topics compact []compact string,
-    source_topic_regex compact []compact string, state_changelog_topics
-    compact []TopicInfo, repartition_sink_topics compact []compact string,
-    repartition_source_topics compact []TopicInfo, copartition_groups
-    compact []CopartitionGroup."""
+    """subtopology_id compact string, source_topics compact []compact string, source_topic_regex compact []compact
+    string, state_changelog_topics compact []TopicInfo, repartition_sink_topics compact []compact string,
+    repartition_source_topics compact []TopicInfo, copartition_groups compact []CopartitionGroup."""
     items = []
     for _ in range(count):
         m = new(Subtopology)

@@ -101,8 +101,7 @@ def _write_task_offset_sum_v7(out: bytearray, items: Iterable[TaskOffsetSum]) ->
 
 
 def _read_task_offset_sum_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskOffsetSum, ...], int]:
-    """topic_group_id int32, partition int32, offset_sum int64, named_topology
-    nullable string."""
+    """topic_group_id int32, partition int32, offset_sum int64, named_topology nullable string."""
     items = []
     for _ in range(count):
         m = new(TaskOffsetSum)
@@ -210,8 +209,7 @@ class SubscriptionInfoDataV1(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV2(Serializer[SubscriptionInfoData]):
-    """Version 2: version int32, process_id uuid, prev_tasks []TaskId, standby_tasks []TaskId,
-    user_end_point bytes."""
+    """Version 2: version int32, process_id uuid, prev_tasks []TaskId, standby_tasks []TaskId, user_end_point bytes."""
 
     VERSION = 2
     MESSAGE = SubscriptionInfoData
@@ -265,8 +263,8 @@ class SubscriptionInfoDataV2(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV3(Serializer[SubscriptionInfoData]):
-    """Version 3: version int32, latest_supported_version int32, process_id uuid, prev_tasks
-    []TaskId, standby_tasks []TaskId, user_end_point bytes."""
+    """Version 3: version int32, latest_supported_version int32, process_id uuid, prev_tasks []TaskId, standby_tasks
+    []TaskId, user_end_point bytes."""
 
     VERSION = 3
     MESSAGE = SubscriptionInfoData
@@ -336,8 +334,8 @@ class SubscriptionInfoDataV6(SubscriptionInfoDataV3):
 
 
 class SubscriptionInfoDataV7(Serializer[SubscriptionInfoData]):
-    """Version 7: version int32, latest_supported_version int32, process_id uuid,
-    user_end_point bytes, task_offset_sums []TaskOffsetSum."""
+    """Version 7: version int32, latest_supported_version int32, process_id uuid, user_end_point bytes,
+    task_offset_sums []TaskOffsetSum."""
 
     VERSION = 7
     MESSAGE = SubscriptionInfoData
@@ -384,9 +382,8 @@ class SubscriptionInfoDataV7(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV8(Serializer[SubscriptionInfoData]):
-    """Version 8: version int32, latest_supported_version int32, process_id uuid,
-    user_end_point bytes, task_offset_sums []TaskOffsetSum, unique_field
-    int8."""
+    """Version 8: version int32, latest_supported_version int32, process_id uuid, user_end_point bytes,
+    task_offset_sums []TaskOffsetSum, unique_field int8."""
 
     VERSION = 8
     MESSAGE = SubscriptionInfoData
@@ -434,9 +431,8 @@ class SubscriptionInfoDataV8(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV9(Serializer[SubscriptionInfoData]):
-    """Version 9: version int32, latest_supported_version int32, process_id uuid,
-    user_end_point bytes, task_offset_sums []TaskOffsetSum, unique_field
-    int8, error_code int32."""
+    """Version 9: version int32, latest_supported_version int32, process_id uuid, user_end_point bytes,
+    task_offset_sums []TaskOffsetSum, unique_field int8, error_code int32."""
 
     VERSION = 9
     MESSAGE = SubscriptionInfoData
@@ -482,9 +478,8 @@ class SubscriptionInfoDataV9(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV10(Serializer[SubscriptionInfoData]):
-    """Version 10: version int32, latest_supported_version int32, process_id uuid,
-    user_end_point bytes, task_offset_sums []TaskOffsetSum, unique_field
-    int8, error_code int32."""
+    """Version 10: version int32, latest_supported_version int32, process_id uuid, user_end_point bytes,
+    task_offset_sums []TaskOffsetSum, unique_field int8, error_code int32."""
 
     VERSION = 10
     MESSAGE = SubscriptionInfoData
@@ -530,9 +525,8 @@ class SubscriptionInfoDataV10(Serializer[SubscriptionInfoData]):
 
 
 class SubscriptionInfoDataV11(Serializer[SubscriptionInfoData]):
-    """Version 11: version int32, latest_supported_version int32, process_id uuid,
-    user_end_point bytes, task_offset_sums []TaskOffsetSum, unique_field
-    int8, error_code int32, client_tags []ClientTag."""
+    """Version 11: version int32, latest_supported_version int32, process_id uuid, user_end_point bytes,
+    task_offset_sums []TaskOffsetSum, unique_field int8, error_code int32, client_tags []ClientTag."""
 
     VERSION = 11
     MESSAGE = SubscriptionInfoData

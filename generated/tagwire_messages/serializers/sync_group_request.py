@@ -111,8 +111,7 @@ def _write_sync_group_request_assignment_v4(out: bytearray, items: Iterable[Sync
 
 
 class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
-    """Version 0: group_id string, generation_id int32, member_id string, assignments
-    []SyncGroupRequestAssignment."""
+    """Version 0: group_id string, generation_id int32, member_id string, assignments []SyncGroupRequestAssignment."""
 
     VERSION = 0
     MESSAGE = SyncGroupRequest
@@ -169,8 +168,8 @@ class SyncGroupRequestV2(SyncGroupRequestV0):
 
 
 class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
-    """Version 3: group_id string, generation_id int32, member_id string, group_instance_id
-    nullable string, assignments []SyncGroupRequestAssignment."""
+    """Version 3: group_id string, generation_id int32, member_id string, group_instance_id nullable string,
+    assignments []SyncGroupRequestAssignment."""
 
     VERSION = 3
     MESSAGE = SyncGroupRequest
@@ -224,9 +223,8 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
 
 
 class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
-    """Version 4, flexible: group_id compact string, generation_id int32, member_id compact string,
-    group_instance_id nullable compact string, assignments compact
-    []SyncGroupRequestAssignment."""
+    """Version 4, flexible: group_id compact string, generation_id int32, member_id compact string, group_instance_id
+    nullable compact string, assignments compact []SyncGroupRequestAssignment."""
 
     VERSION = 4
     MESSAGE = SyncGroupRequest
@@ -293,10 +291,9 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
 
 
 class SyncGroupRequestV5(Serializer[SyncGroupRequest]):
-    """Version 5, flexible: group_id compact string, generation_id int32, member_id compact string,
-    group_instance_id nullable compact string, protocol_type nullable
-    compact string, protocol_name nullable compact string, assignments
-    compact []SyncGroupRequestAssignment."""
+    """Version 5, flexible: group_id compact string, generation_id int32, member_id compact string, group_instance_id
+    nullable compact string, protocol_type nullable compact string, protocol_name nullable compact string,
+    assignments compact []SyncGroupRequestAssignment."""
 
     VERSION = 5
     MESSAGE = SyncGroupRequest

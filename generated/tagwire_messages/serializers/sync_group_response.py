@@ -134,8 +134,8 @@ class SyncGroupResponseV4(Serializer[SyncGroupResponse]):
 
 
 class SyncGroupResponseV5(Serializer[SyncGroupResponse]):
-    """Version 5, flexible: throttle_time_ms int32, error_code int16, protocol_type nullable compact
-    string, protocol_name nullable compact string, assignment compact bytes."""
+    """Version 5, flexible: throttle_time_ms int32, error_code int16, protocol_type nullable compact string,
+    protocol_name nullable compact string, assignment compact bytes."""
 
     VERSION = 5
     MESSAGE = SyncGroupResponse

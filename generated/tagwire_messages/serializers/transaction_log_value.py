@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags, tag_header
 from tagwire.wire import (
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -23,14 +22,7 @@ from tagwire.wire import (
 )
 from tagwire_messages.transaction_log_value import PartitionsSchema, TransactionLogValue
 
-_KNOWN_TAGS = frozenset(
-    (
-        0,
-        1,
-        2,
-        3,
-    )
-)
+_TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
 _int32s = fixed_array("int32")
 _pack_h = Struct(">h").pack
 _pack_int32s = fixed_array("int32").packers
@@ -128,9 +120,8 @@ def _write_partitions_schema_v1(out: bytearray, items: Iterable[PartitionsSchema
 
 
 class TransactionLogValueV0(Serializer[TransactionLogValue]):
-    """Version 0: producer_id int64, producer_epoch int16, transaction_timeout_ms int32,
-    transaction_status int8, transaction_partitions nullable
-    []PartitionsSchema, transaction_last_update_timestamp_ms int64,
+    """Version 0: producer_id int64, producer_epoch int16, transaction_timeout_ms int32, transaction_status int8,
+    transaction_partitions nullable []PartitionsSchema, transaction_last_update_timestamp_ms int64,
     transaction_start_timestamp_ms int64."""
 
     VERSION = 0
@@ -175,12 +166,10 @@ class TransactionLogValueV0(Serializer[TransactionLogValue]):
 
 
 class TransactionLogValueV1(Serializer[TransactionLogValue]):
-    """Version 1, flexible: producer_id int64, producer_epoch int16, transaction_timeout_ms int32,
-    transaction_status int8, transaction_partitions nullable compact
-    []PartitionsSchema, transaction_last_update_timestamp_ms int64,
-    transaction_start_timestamp_ms int64, tag 0 previous_producer_id int64,
-    tag 1 next_producer_id int64, tag 2 client_transaction_version int16,
-    tag 3 next_producer_epoch int16."""
+    """Version 1, flexible: producer_id int64, producer_epoch int16, transaction_timeout_ms int32, transaction_status
+    int8, transaction_partitions nullable compact []PartitionsSchema, transaction_last_update_timestamp_ms
+    int64, transaction_start_timestamp_ms int64, tag 0 previous_producer_id int64, tag 1 next_producer_id
+    int64, tag 2 client_transaction_version int16, tag 3 next_producer_epoch int16."""
 
     VERSION = 1
     MESSAGE = TransactionLogValue
@@ -257,7 +246,7 @@ class TransactionLogValueV1(Serializer[TransactionLogValue]):
             data = bytearray()
             data += _pack_h(m.next_producer_epoch)
             tagged.append((3, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -48,8 +48,7 @@ _unpack_qhiB = Struct(">qhiB").unpack_from
 def _read_txn_offset_commit_request_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_metadata nullable
-    string."""
+    """partition_index int32, committed_offset int64, committed_metadata nullable string."""
     items = []
     for _ in range(count):
         m = new(TxnOffsetCommitRequestPartition)
@@ -115,8 +114,8 @@ def _write_txn_offset_commit_request_topic_v0(out: bytearray, items: Iterable[Tx
 def _read_txn_offset_commit_request_partition_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    committed_metadata nullable string."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
+    string."""
     items = []
     for _ in range(count):
         m = new(TxnOffsetCommitRequestPartition)
@@ -181,8 +180,8 @@ def _write_txn_offset_commit_request_topic_v2(out: bytearray, items: Iterable[Tx
 def _read_txn_offset_commit_request_partition_v3(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
-    """partition_index int32, committed_offset int64, committed_leader_epoch int32,
-    committed_metadata nullable compact string."""
+    """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
+    compact string."""
     items = []
     for _ in range(count):
         m = new(TxnOffsetCommitRequestPartition)
@@ -298,8 +297,8 @@ def _write_txn_offset_commit_request_topic_v6(out: bytearray, items: Iterable[Tx
 
 
 class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
-    """Version 0: transactional_id string, group_id string, producer_id int64, producer_epoch
-    int16, topics []TxnOffsetCommitRequestTopic."""
+    """Version 0: transactional_id string, group_id string, producer_id int64, producer_epoch int16, topics
+    []TxnOffsetCommitRequestTopic."""
 
     VERSION = 0
     MESSAGE = TxnOffsetCommitRequest
@@ -355,8 +354,8 @@ class TxnOffsetCommitRequestV1(TxnOffsetCommitRequestV0):
 
 
 class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
-    """Version 2: transactional_id string, group_id string, producer_id int64, producer_epoch
-    int16, topics []TxnOffsetCommitRequestTopic."""
+    """Version 2: transactional_id string, group_id string, producer_id int64, producer_epoch int16, topics
+    []TxnOffsetCommitRequestTopic."""
 
     VERSION = 2
     MESSAGE = TxnOffsetCommitRequest
@@ -407,9 +406,8 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
 
 class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
     """Version 3, flexible: transactional_id compact string, group_id compact string, producer_id int64,
-    producer_epoch int16, generation_id_or_member_epoch int32, member_id
-    compact string, group_instance_id nullable compact string, topics
-    compact []TxnOffsetCommitRequestTopic."""
+    producer_epoch int16, generation_id_or_member_epoch int32, member_id compact string, group_instance_id
+    nullable compact string, topics compact []TxnOffsetCommitRequestTopic."""
 
     VERSION = 3
     MESSAGE = TxnOffsetCommitRequest
@@ -497,9 +495,8 @@ class TxnOffsetCommitRequestV5(TxnOffsetCommitRequestV3):
 
 class TxnOffsetCommitRequestV6(Serializer[TxnOffsetCommitRequest]):
     """Version 6, flexible: transactional_id compact string, group_id compact string, producer_id int64,
-    producer_epoch int16, generation_id_or_member_epoch int32, member_id
-    compact string, group_instance_id nullable compact string, topics
-    compact []TxnOffsetCommitRequestTopic."""
+    producer_epoch int16, generation_id_or_member_epoch int32, member_id compact string, group_instance_id
+    nullable compact string, topics compact []TxnOffsetCommitRequestTopic."""
 
     VERSION = 6
     MESSAGE = TxnOffsetCommitRequest

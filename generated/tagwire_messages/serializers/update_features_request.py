@@ -141,8 +141,7 @@ class UpdateFeaturesRequestV0(Serializer[UpdateFeaturesRequest]):
 
 
 class UpdateFeaturesRequestV1(Serializer[UpdateFeaturesRequest]):
-    """Version 1, flexible: timeout_ms int32, feature_updates compact []FeatureUpdateKey, validate_only
-    bool."""
+    """Version 1, flexible: timeout_ms int32, feature_updates compact []FeatureUpdateKey, validate_only bool."""
 
     VERSION = 1
     MESSAGE = UpdateFeaturesRequest

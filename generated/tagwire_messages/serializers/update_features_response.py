@@ -27,8 +27,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 def _read_updatable_feature_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[UpdatableFeatureResult, ...], int]:
-    """feature compact string, error_code int16, error_message nullable compact
-    string."""
+    """feature compact string, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
         m = new(UpdatableFeatureResult)
@@ -72,8 +71,8 @@ def _write_updatable_feature_result_v0(out: bytearray, items: Iterable[Updatable
 
 
 class UpdateFeaturesResponseV0(Serializer[UpdateFeaturesResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string, results compact []UpdatableFeatureResult."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string, results
+    compact []UpdatableFeatureResult."""
 
     VERSION = 0
     MESSAGE = UpdateFeaturesResponse
@@ -124,8 +123,7 @@ class UpdateFeaturesResponseV1(UpdateFeaturesResponseV0):
 
 
 class UpdateFeaturesResponseV2(Serializer[UpdateFeaturesResponse]):
-    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact
-    string."""
+    """Version 2, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string."""
 
     VERSION = 2
     MESSAGE = UpdateFeaturesResponse

@@ -94,9 +94,8 @@ def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersio
 
 
 class UpdateRaftVoterRequestV0(Serializer[UpdateRaftVoterRequest]):
-    """Version 0, flexible: cluster_id nullable compact string, current_leader_epoch int32, voter_id
-    int32, voter_directory_id uuid, listeners compact []Listener,
-    k_raft_version_feature KRaftVersionFeature."""
+    """Version 0, flexible: cluster_id nullable compact string, current_leader_epoch int32, voter_id int32,
+    voter_directory_id uuid, listeners compact []Listener, k_raft_version_feature KRaftVersionFeature."""
 
     VERSION = 0
     MESSAGE = UpdateRaftVoterRequest

@@ -11,7 +11,7 @@ from tagwire.wire import Malformed, new, put_compact_string, string_length, uvar
 from tagwire_messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
 
 _DEFAULT_CURRENT_LEADER = CurrentLeader()
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
@@ -55,8 +55,7 @@ def _write_current_leader_v0(out: bytearray, items: Iterable[CurrentLeader]) -> 
 
 
 class UpdateRaftVoterResponseV0(Serializer[UpdateRaftVoterResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, tag 0 current_leader
-    CurrentLeader."""
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, tag 0 current_leader CurrentLeader."""
 
     VERSION = 0
     MESSAGE = UpdateRaftVoterResponse
@@ -94,7 +93,7 @@ class UpdateRaftVoterResponseV0(Serializer[UpdateRaftVoterResponse]):
             data = bytearray()
             _write_current_leader_v0(data, (m.current_leader,))
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

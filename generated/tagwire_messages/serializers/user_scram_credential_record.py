@@ -16,8 +16,8 @@ _unpack_iB = Struct(">iB").unpack_from
 
 
 class UserScramCredentialRecordV0(Serializer[UserScramCredentialRecord]):
-    """Version 0, flexible: name compact string, mechanism int8, salt compact bytes, stored_key compact
-    bytes, server_key compact bytes, iterations int32."""
+    """Version 0, flexible: name compact string, mechanism int8, salt compact bytes, stored_key compact bytes,
+    server_key compact bytes, iterations int32."""
 
     VERSION = 0
     MESSAGE = UserScramCredentialRecord

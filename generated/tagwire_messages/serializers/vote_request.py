@@ -35,8 +35,7 @@ _unpack_iiiiqB = Struct(">iiiiqB").unpack_from
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, replica_epoch int32, replica_id int32,
-    last_offset_epoch int32, last_offset int64."""
+    """partition_index int32, replica_epoch int32, replica_id int32, last_offset_epoch int32, last_offset int64."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -107,9 +106,8 @@ def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, replica_epoch int32, replica_id int32,
-    replica_directory_id uuid, voter_directory_id uuid, last_offset_epoch
-    int32, last_offset int64."""
+    """partition_index int32, replica_epoch int32, replica_id int32, replica_directory_id uuid, voter_directory_id
+    uuid, last_offset_epoch int32, last_offset int64."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -195,9 +193,8 @@ def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
 
 
 def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, replica_epoch int32, replica_id int32,
-    replica_directory_id uuid, voter_directory_id uuid, last_offset_epoch
-    int32, last_offset int64, pre_vote bool."""
+    """partition_index int32, replica_epoch int32, replica_id int32, replica_directory_id uuid, voter_directory_id
+    uuid, last_offset_epoch int32, last_offset int64, pre_vote bool."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -328,8 +325,7 @@ class VoteRequestV0(Serializer[VoteRequest]):
 
 
 class VoteRequestV1(Serializer[VoteRequest]):
-    """Version 1, flexible: cluster_id nullable compact string, voter_id int32, topics compact
-    []TopicData."""
+    """Version 1, flexible: cluster_id nullable compact string, voter_id int32, topics compact []TopicData."""
 
     VERSION = 1
     MESSAGE = VoteRequest
@@ -374,8 +370,7 @@ class VoteRequestV1(Serializer[VoteRequest]):
 
 
 class VoteRequestV2(Serializer[VoteRequest]):
-    """Version 2, flexible: cluster_id nullable compact string, voter_id int32, topics compact
-    []TopicData."""
+    """Version 2, flexible: cluster_id nullable compact string, voter_id int32, topics compact []TopicData."""
 
     VERSION = 2
     MESSAGE = VoteRequest

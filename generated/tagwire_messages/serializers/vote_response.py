@@ -20,7 +20,7 @@ from tagwire.wire import (
 )
 from tagwire_messages.vote_response import NodeEndpoint, PartitionData, TopicData, VoteResponse
 
-_KNOWN_TAGS = frozenset((0,))
+_TAGS_0 = frozenset({0})
 _pack_H = Struct(">H").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
@@ -32,8 +32,7 @@ _unpack_ihiiBB = Struct(">ihiiBB").unpack_from
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition_index int32, error_code int16, leader_id int32, leader_epoch
-    int32, vote_granted bool."""
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, vote_granted bool."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -224,7 +223,7 @@ class VoteResponseV1(Serializer[VoteResponse]):
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)
             tagged.append((0, data))
-        put_tags(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
 class VoteResponseV2(VoteResponseV1):

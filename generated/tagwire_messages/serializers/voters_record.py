@@ -87,8 +87,8 @@ def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersio
 
 
 def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...], int]:
-    """voter_id int32, voter_directory_id uuid, endpoints compact []Endpoint,
-    k_raft_version_feature KRaftVersionFeature."""
+    """voter_id int32, voter_directory_id uuid, endpoints compact []Endpoint, k_raft_version_feature
+    KRaftVersionFeature."""
     items = []
     for _ in range(count):
         m = new(Voter)

@@ -26,8 +26,7 @@ _unpack_qqbhB = Struct(">qqbhB").unpack_from
 
 
 def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateBatch, ...], int]:
-    """first_offset int64, last_offset int64, delivery_state int8, delivery_count
-    int16."""
+    """first_offset int64, last_offset int64, delivery_state int8, delivery_count int16."""
     items = []
     for _ in range(count):
         m = new(StateBatch)
@@ -50,8 +49,8 @@ def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
 
 
 def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition int32, state_epoch int32, leader_epoch int32, start_offset int64,
-    state_batches compact []StateBatch."""
+    """partition int32, state_epoch int32, leader_epoch int32, start_offset int64, state_batches compact
+    []StateBatch."""
     items = []
     for _ in range(count):
         m = new(PartitionData)
@@ -117,8 +116,8 @@ def _write_write_state_data_v0(out: bytearray, items: Iterable[WriteStateData]) 
 
 
 def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
-    """partition int32, state_epoch int32, leader_epoch int32, start_offset int64,
-    delivery_complete_count int32, state_batches compact []StateBatch."""
+    """partition int32, state_epoch int32, leader_epoch int32, start_offset int64, delivery_complete_count int32,
+    state_batches compact []StateBatch."""
     items = []
     for _ in range(count):
         m = new(PartitionData)

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    EMPTY,
-    fixed_array,
     Malformed,
     new,
     put_compact_count,
@@ -85,8 +84,8 @@ def _write_writable_txn_marker_topic_v1(out: bytearray, items: Iterable[Writable
 
 
 def _read_writable_txn_marker_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[WritableTxnMarker, ...], int]:
-    """producer_id int64, producer_epoch int16, transaction_result bool, topics
-    compact []WritableTxnMarkerTopic, coordinator_epoch int32."""
+    """producer_id int64, producer_epoch int16, transaction_result bool, topics compact []WritableTxnMarkerTopic,
+    coordinator_epoch int32."""
     items = []
     for _ in range(count):
         m = new(WritableTxnMarker)
@@ -121,9 +120,8 @@ def _write_writable_txn_marker_v1(out: bytearray, items: Iterable[WritableTxnMar
 
 
 def _read_writable_txn_marker_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[WritableTxnMarker, ...], int]:
-    """producer_id int64, producer_epoch int16, transaction_result bool, topics
-    compact []WritableTxnMarkerTopic, coordinator_epoch int32,
-    transaction_version int8."""
+    """producer_id int64, producer_epoch int16, transaction_result bool, topics compact []WritableTxnMarkerTopic,
+    coordinator_epoch int32, transaction_version int8."""
     items = []
     for _ in range(count):
         m = new(WritableTxnMarker)

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    fixed_array,
     Malformed,
     new,
     null,
@@ -24,22 +24,9 @@ from tagwire.wire import (
 from tagwire_drafts.kip482.foo_request import Filter, FooRequest, Origin
 
 _DEFAULT_ORIGIN = Origin()
-_KNOWN_TAGS = frozenset(
-    (
-        1,
-        2,
-    )
-)
-_KNOWN_TAGS_1 = frozenset()
-_KNOWN_TAGS_2 = frozenset(
-    (
-        1,
-        2,
-        256,
-        32768,
-    )
-)
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_TAGS_1_2 = frozenset({1, 2})
+_TAGS_1_2_256_32768 = frozenset({1, 2, 256, 32768})
 _int32s = fixed_array("int32")
 _pack_B = Struct(">B").pack
 _pack_h = Struct(">h").pack
@@ -94,8 +81,7 @@ def _write_filter_v1(out: bytearray, items: Iterable[Filter]) -> None:
 
 
 def _read_filter_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...], int]:
-    """tag 1 bar nullable string, tag 2 limit int32, lowest_baz int16, highest_baz
-    int16."""
+    """tag 1 bar nullable string, tag 2 limit int32, lowest_baz int16, highest_baz int16."""
     items = []
     for _ in range(count):
         m = new(Filter)
@@ -143,7 +129,7 @@ def _write_filter_v9(out: bytearray, items: Iterable[Filter]) -> None:
             data = bytearray()
             data += _pack_i(m.limit)
             tagged.append((2, data))
-        _OPTIONAL.put(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        _OPTIONAL.put(out, tagged, m.unknown_tags, _TAGS_1_2)
         out += _pack_hh(m.lowest_baz, m.highest_baz)
 
 
@@ -182,7 +168,7 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
 def _write_origin_v9(out: bytearray, items: Iterable[Origin]) -> None:
     for m in items:
         tagged = []
-        _OPTIONAL.put(out, tagged, m.unknown_tags, _KNOWN_TAGS_1)
+        _OPTIONAL.put(out, tagged, m.unknown_tags, frozenset())
         put_string(out, m.host)
         _int32s.put(out, m.hops)
 
@@ -318,8 +304,7 @@ class FooRequestV8(FooRequestV2):
 
 class FooRequestV9(Serializer[FooRequest]):
     """Version 9, with optional fields: tag 1 user_agent nullable string, tag 2 max_wait_ms int32, tag 256 origin
-    Origin, tag 32768 trace_id nullable bytes, filters []Filter, newest
-    bool."""
+    Origin, tag 32768 trace_id nullable bytes, filters []Filter, newest bool."""
 
     VERSION = 9
     MESSAGE = FooRequest
@@ -397,7 +382,7 @@ class FooRequestV9(Serializer[FooRequest]):
             data = bytearray()
             put_nullable_binary(data, m.trace_id)
             tagged.append((32768, data))
-        _OPTIONAL.put(out, tagged, m.unknown_tags, _KNOWN_TAGS_2)
+        _OPTIONAL.put(out, tagged, m.unknown_tags, _TAGS_1_2_256_32768)
         put_count(out, m.filters)
         _write_filter_v9(out, m.filters)
         out += _pack_B(BOOLEAN_BYTES[m.newest])

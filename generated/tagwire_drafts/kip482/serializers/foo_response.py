@@ -11,8 +11,8 @@ from tagwire.tagged_section import NO_TAGS
 from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482.foo_response import Foo, FooResponse
 
-_KNOWN_TAGS = frozenset((1,))
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_TAGS_1 = frozenset({1})
 _pack_h = Struct(">h").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -77,7 +77,7 @@ def _write_foo_v9(out: bytearray, items: Iterable[Foo]) -> None:
             data = bytearray()
             put_string(data, m.bar)
             tagged.append((1, data))
-        _OPTIONAL.put(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        _OPTIONAL.put(out, tagged, m.unknown_tags, _TAGS_1)
         out += _pack_h(m.baz)
 
 
@@ -201,7 +201,7 @@ class FooResponseV9(Serializer[FooResponse]):
             data = bytearray()
             put_nullable_string(data, m.user_agent)
             tagged.append((1, data))
-        _OPTIONAL.put(out, tagged, m.unknown_tags, _KNOWN_TAGS)
+        _OPTIONAL.put(out, tagged, m.unknown_tags, _TAGS_1)
         put_count(out, m.foos)
         _write_foo_v9(out, m.foos)
 

@@ -1,0 +1,316 @@
+"""`tagwire messages`, `show`, `encode` and `decode`: good and bad input, what goes where, exit codes."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tagwire_cli.app import app
+
+LEAVE_V0 = "00 01 67 00 01 6d"
+LEAVE_JSON = {"groupId": "g", "memberId": "m"}
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+def refused(result: Result, *texts: str, code: int) -> None:
+    """It said so on standard error, gave nothing on standard output, and ended with `code`."""
+    assert (result.exit_code, result.stdout) == (code, "")
+    for text in texts:
+        assert text in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+# ---------------------------------------------------------------- messages
+
+
+def test_messages_lists_all_of_them() -> None:
+    lines = run("messages").stdout.splitlines()
+    assert lines[0].split() == ["name", "kind", "key", "component", "versions", "flexible"]
+    assert len(lines) == 1 + 279
+    [row] = [line.split() for line in lines if line.startswith("MetadataRequest ")]
+    assert row == ["MetadataRequest", "request", "3", "clients", "0-13", "9+"]
+
+
+@pytest.mark.parametrize(
+    ("options", "some", "none"),
+    [
+        (["--kind", "header"], "RequestHeader", "MetadataRequest"),
+        (["--component", "group"], "OffsetCommitValue", "OffsetCommitRequest"),
+        (["--kind", "coordinator-key", "--component", "transaction"], "TransactionLogKey", "OffsetCommitKey"),
+    ],
+)
+def test_messages_filters(options: list[str], some: str, none: str) -> None:
+    names = [each["name"] for each in json.loads(run("messages", "--json", *options).stdout)]
+    assert some in names and none not in names
+
+
+def test_messages_as_json() -> None:
+    [header] = json.loads(run("messages", "--kind", "header", "--component", "clients", "--json").stdout)[:1]
+    assert header == {
+        "name": "RequestHeader",
+        "kind": "header",
+        "apiKey": None,
+        "component": "clients",
+        "versions": "1-2",
+        "flexibleVersions": "2+",
+        "latestStable": 2,
+    }
+
+
+@pytest.mark.parametrize("option", ["--kind", "--component"])
+def test_messages_refuses_a_filter_that_nothing_has(option: str) -> None:
+    refused(run("messages", option, "nosuch"), option, "'nosuch'", "there are", code=2)
+
+
+# ---------------------------------------------------------------- show
+
+
+def test_show_has_a_row_for_each_field_with_its_versions() -> None:
+    text = run("show", "MetadataRequest").stdout
+    assert text.splitlines()[:2] == [
+        "MetadataRequest: request of clients, API key 3",
+        "versions 0-13, flexible 9+, header 1 in 0-8, header 2 in 9+",
+    ]
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()[3:]}
+    assert rows["topics"] == ["[]MetadataRequestTopic", "0+", "1+", "[]"]
+    assert rows["topic_id"] == ["uuid", "10+", '"AAAAAAAAAAAAAAAAAAAAAA"', "ignorable"]
+    assert "\n  topic_id " in text, "fields of a struct are indented"
+
+
+def test_show_has_tags() -> None:
+    rows = {line.split()[0]: line.split()[1:] for line in run("show", "ApiVersionsResponse").stdout.splitlines()[3:]}
+    assert rows["finalized_features_epoch"] == ["int64", "3+", "1", "-1", "ignorable"]
+
+
+def test_show_version_is_in_wire_order() -> None:
+    lines = run("show", "ApiVersionsResponse", "--version", "3").stdout.splitlines()
+    assert lines[0] == "ApiVersionsResponse v3: at least 8 bytes"
+    names = [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:]]
+    assert names[:7] == [
+        "error_code",
+        "api_keys",
+        "api_key",
+        "min_version",
+        "max_version",
+        "(tagged fields)",
+        "throttle_time_ms",
+    ]
+    assert any(line.split() == ["finalized_features_epoch", "int64", "1", "-1"] for line in lines)
+
+
+def test_show_version_says_what_it_lacks() -> None:
+    text = run("show", "MetadataRequest", "--version", "0").stdout
+    assert text.splitlines()[-1].startswith("Not in this version: allow_auto_topic_creation, ")
+
+
+def test_show_as_json() -> None:
+    shown = json.loads(run("show", "MetadataRequest", "--json").stdout)
+    assert shown["headerVersions"] == [{"versions": "0-8", "header": 1}, {"versions": "9+", "header": 2}]
+    [topics] = [field for field in shown["fields"] if field["name"] == "topics"]
+    assert (topics["nullableVersions"], topics["default"], topics["tag"]) == ("1+", [], None)
+    assert [field["name"] for field in topics["fields"]] == ["topic_id", "name"]
+
+
+def test_show_version_as_json() -> None:
+    shown = json.loads(run("show", "MetadataRequest", "--version", "12", "--json").stdout)
+    assert (shown["version"], shown["minimumSize"], shown["section"]) == (12, 4, "TaggedSection")
+    [topics, *_] = shown["items"]
+    assert topics["type"] == "nullable compact []MetadataRequestTopic"
+    assert [item["type"] for item in topics["struct"]["items"]] == ["uuid", "nullable compact string"]
+    assert {"name": "include_cluster_authorized_operations", "ignorable": False} in shown["missing"]
+
+
+def test_show_puts_the_optional_fields_of_the_draft_first() -> None:
+    lines = run("show", "FooResponse", "--version", "9", "--package", "tagwire_drafts.kip482").stdout.splitlines()
+    assert lines[3].split() == ["(optional", "fields)", "varint", "lengths"]
+    assert lines[4].split()[0] == "user_agent"
+
+
+# ---------------------------------------------------------------- decode and encode
+
+
+def test_decode_hex() -> None:
+    result = run("decode", "LeaveGroupRequest", "0", "--hex", stdin=LEAVE_V0)
+    assert (result.exit_code, json.loads(result.stdout), result.stderr) == (0, LEAVE_JSON, "")
+
+
+def test_decode_bytes() -> None:
+    assert json.loads(run("decode", "LeaveGroupRequest", "0", stdin=bytes.fromhex(LEAVE_V0)).stdout) == LEAVE_JSON
+
+
+@pytest.mark.parametrize("text", ["0001 6700\n016d\n", "\t00\r\n01 67 0 0 01 6D", "00016700016d"])
+def test_white_space_in_hex_does_not_count(text: str) -> None:
+    assert json.loads(run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text).stdout) == LEAVE_JSON
+
+
+def test_encode_hex_and_bytes() -> None:
+    text = json.dumps(LEAVE_JSON)
+    assert run("encode", "LeaveGroupRequest", "0", "--hex", stdin=text).stdout == "00016700016d\n"
+    assert run("encode", "LeaveGroupRequest", "0", stdin=text).stdout_bytes == bytes.fromhex(LEAVE_V0)
+
+
+def test_what_decode_prints_is_what_encode_takes() -> None:
+    records = bytes(range(256))
+    value: dict[str, Any] = {
+        "transactionalId": None,
+        "acks": -1,
+        "timeoutMs": 100,
+        "topicData": [
+            {
+                "name": "tøpic",
+                "partitionData": [{"index": 7, "records": base64.b64encode(records).decode()}],
+                "_unknownTags": {"99": "AQI="},
+            }
+        ],
+    }
+    encoded = run("encode", "ProduceRequest", "9", stdin=json.dumps(value)).stdout_bytes
+    assert records in encoded
+    decoded = run("decode", "ProduceRequest", "9", stdin=encoded)
+    assert json.loads(decoded.stdout) == value
+    assert "tøpic" in decoded.stdout, "readable, not escaped"
+    assert run("encode", "ProduceRequest", "9", stdin=decoded.stdout).stdout_bytes == encoded
+
+
+def test_style_kafka_has_no_records() -> None:
+    value = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": []}
+    value["topicData"] = [{"name": "t", "partitionData": [{"index": 0, "records": "AAAA"}]}]
+    encoded = run("encode", "ProduceRequest", "9", stdin=json.dumps(value)).stdout_bytes
+    shown = json.loads(run("decode", "ProduceRequest", "9", "--style", "kafka", stdin=encoded).stdout)
+    # Kafka's converters print the size of records; the lossless style has the records themselves.
+    assert "AAAA" not in json.dumps(shown)
+
+
+BAD_BYTES = [
+    ("00 01 67 00 01", "member_id at byte 5: found 0 bytes left, expected 1 byte"),
+    ("00 01 67 00 01 6d 33", "byte 6: found 1 byte after the message, expected its end"),
+    ("ff ff 00 01 6d", "group_id at byte 0: found null"),
+    ("00 01 ff 00 01 6d", "group_id at byte 2: found bytes ff, expected UTF-8"),
+    ("", "group_id at byte 0: found 0 bytes left, expected 2 bytes"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_BYTES)
+def test_decode_says_what_where_found_and_expected(text: str, words: str) -> None:
+    result = run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text)
+    refused(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
+
+
+def test_lenient_takes_what_strict_refuses() -> None:
+    text = f"{LEAVE_V0} 33"
+    assert run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text).exit_code == 1
+    lenient = run("decode", "LeaveGroupRequest", "0", "--hex", "--lenient", stdin=text)
+    assert (lenient.exit_code, json.loads(lenient.stdout)) == (0, LEAVE_JSON)
+
+
+def test_limits_are_honoured() -> None:
+    ten_topics = "0000000a" + 10 * "000174"
+    assert run("decode", "MetadataRequest", "0", "--hex", "--limit", "elements=10", stdin=ten_topics).exit_code == 0
+    result = run("decode", "MetadataRequest", "0", "--hex", "--limit", "elements=9", stdin=ten_topics)
+    refused(result, "topics at byte 4", "Limits.elements", code=1)
+
+
+@pytest.mark.parametrize("limit", ["elements", "elements=many", "element=3", "elements=-1", "=1"])
+def test_a_limit_must_be_one(limit: str) -> None:
+    refused(run("decode", "MetadataRequest", "0", "--limit", limit), "--limit", "elements", code=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("00 01 6", "line 1, column 7: the last of 5 digits has no partner"),
+        ("00 01\n0x67\n", "line 2, column 2: 'x' is no hex digit"),
+        ("00 01\n\n  6", "line 3, column 3: the last of 5 digits has no partner"),
+        (b"00 \xa0 01", "line 1, column 4: byte 0xa0 is no hex digit"),
+        ("0001é", "line 1, column 5: byte 0xc3 is no hex digit"),
+    ],
+)
+def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> None:
+    refused(run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text), "hex input", words, code=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "line 1, column 1"),
+        ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
+        ('{"groupId": "g", "groupId": "h"}', "the key 'groupId' stands twice"),
+        ('{"groupId": NaN}', 'NaN is no JSON value; write it as the text "NaN"'),
+        (b'{"groupId": "\xff"}', "byte 0xff at byte 13 is not UTF-8"),
+        ("[" * 200_000, "nested more deeply than any message"),
+        (f'{{"groupId": {"9" * 10_000}}}', "a number of more digits than any field has"),
+    ],
+)
+def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> None:
+    refused(run("encode", "LeaveGroupRequest", "0", "--hex", stdin=text), "JSON input", words, code=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "is no JSON object"),
+        ({"groupId": "g"}, "the key 'memberId' is missing"),
+        ({**LEAVE_JSON, "memberIds": "m"}, "no field 'memberIds'; did you mean 'memberId'?"),
+        ({"groupId": 7, "memberId": "m"}, "group_id: 7 is no text"),
+        ({"groupId": "g", "memberId": None}, "member_id: is null"),
+        ({**LEAVE_JSON, "members": [{"memberId": "x", "groupInstanceId": None}]}, "members: "),
+        ({"groupId": "\ud800", "memberId": "m"}, "group_id"),
+    ],
+)
+def test_encode_refuses_what_the_version_cannot_carry(value: Any, words: str) -> None:
+    result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
+    refused(result, "LeaveGroupRequest v0", words, code=1)
+
+
+# ---------------------------------------------------------------- wrong usage, for all of them
+
+
+@pytest.mark.parametrize("words", [["show"], ["encode", "0"], ["decode", "0"], ["explain", "0"]])
+def test_an_unknown_message_is_wrong_usage_with_near_names(words: list[str]) -> None:
+    command, *rest = words
+    result = run(command, "LeaveGroupRequst", *rest)
+    refused(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean LeaveGroupRequest", code=2)
+
+
+def test_a_name_near_to_none_leads_to_the_list() -> None:
+    refused(run("show", "Zzz"), "`tagwire messages` lists them all", code=2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "LeaveGroupRequest", "--version", "99"],
+        ["encode", "LeaveGroupRequest", "99"],
+        ["decode", "LeaveGroupRequest", "99"],
+        ["explain", "LeaveGroupRequest", "99"],
+    ],
+)
+def test_a_version_that_there_is_not_is_wrong_usage(words: list[str]) -> None:
+    refused(run(*words), "LeaveGroupRequest has no version 99; supported versions are 0-5", code=2)
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("nosuch_package", "can't be imported"),
+        ("tagwire_messages.nosuch", "can't be imported"),
+        ("json", "is no generated package"),
+    ],
+)
+def test_a_package_must_be_a_generated_one(package: str, words: str) -> None:
+    refused(run("messages", "--package", package), "--package", repr(package), words, code=2)
+
+
+def test_package_chooses_another_protocol() -> None:
+    result = run("encode", "FooResponse", "9", "--hex", "--package", "tagwire_drafts.kip482", stdin='{"foos": []}')
+    assert (result.exit_code, result.stdout) == (0, "0000000000\n")
+
+
+@pytest.mark.parametrize("command", ["messages", "show", "encode", "decode", "explain", "import", "demo"])
+def test_help_teaches_by_example(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "Example" in text and f"  tagwire {command} " in text.replace("| tagwire", "  tagwire")

@@ -1,0 +1,64 @@
+"""A small project with specs of its own, as a user of the generator has it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["PACKAGE", "edit_spec", "make_project", "read_tree", "spec", "write_spec"]
+
+PACKAGE = Path("src/pings")
+"""Where the project's classes go."""
+
+_SETTINGS = """\
+[[tool.tagwire.sets]]
+specs = "message_specs"
+package = "pings"
+output = "src"
+"""
+
+
+def spec(name: str, **changes: Any) -> dict[str, Any]:
+    """A valid spec; its kind is the end of its name."""
+    fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
+    whole = {
+        "apiKey": 7,
+        "type": "response" if name.endswith("Response") else "request",
+        "name": name,
+        "validVersions": "0-1",
+        "flexibleVersions": "1+",
+        "fields": fields,
+    }
+    return whole | changes
+
+
+def write_spec(root: Path, name: str, **changes: Any) -> Path:
+    """Write a spec among the project's, one key a line."""
+    path = root / "message_specs" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(spec(name, **changes), indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def edit_spec(root: Path, name: str, before: str, after: str) -> None:
+    """Replace a text that stands in a spec."""
+    path = root / "message_specs" / f"{name}.json"
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def make_project(root: Path) -> Path:
+    """pyproject.toml and two specs, nothing generated yet."""
+    (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
+    write_spec(root, "PingRequest")
+    write_spec(root, "PingResponse")
+    return root
+
+
+def read_tree(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder but Python's caches, by path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
