@@ -140,34 +140,6 @@ class Endpoint(Struct):
     )
 
 
-class KeyValue(Struct):
-    """`TopicInfo.topic_configs[]` and `Member.client_tags[]` of
-    StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = ("key", "value", "unknown_tags")
-
-    key: str
-    """string, all versions."""
-    value: str
-    """string, all versions."""
-
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.key = key
-        self.value = value
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default=""),
-    )
-
-
 class TaskOffset(Struct):
     """`Member.task_offsets[]` and `Member.task_end_offsets[]` of
     StreamsGroupDescribeResponse, all versions."""
@@ -230,6 +202,34 @@ class TaskIds(Struct):
     )
 
 
+class KeyValue(Struct):
+    """`TopicInfo.topic_configs[]` and `Member.client_tags[]` of
+    StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = ("key", "value", "unknown_tags")
+
+    key: str
+    """string, all versions."""
+    value: str
+    """string, all versions."""
+
+    def __init__(
+        self,
+        *,
+        key: str = "",
+        value: str = "",
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("key", "Key", "string", "0+", default=""),
+        FieldRow("value", "Value", "string", "0+", default=""),
+    )
+
+
 class TopologyDescriptionNode(Struct):
     """`TopologyDescriptionSubtopology.nodes[]` and
     `TopologyDescriptionGlobalStore.source` and
@@ -280,6 +280,39 @@ class TopologyDescriptionNode(Struct):
     )
 
 
+class Assignment(Struct):
+    """`Member.assignment` and `Member.target_assignment` of
+    StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+
+    active_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+    standby_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+    warmup_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+
+    def __init__(
+        self,
+        *,
+        active_tasks: Iterable[TaskIds] = (),
+        standby_tasks: Iterable[TaskIds] = (),
+        warmup_tasks: Iterable[TaskIds] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.active_tasks = tuple(active_tasks)
+        self.standby_tasks = tuple(standby_tasks)
+        self.warmup_tasks = tuple(warmup_tasks)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+    )
+
+
 class TopicInfo(Struct):
     """`Subtopology.state_changelog_topics[]` and
     `Subtopology.repartition_source_topics[]` of
@@ -316,39 +349,6 @@ class TopicInfo(Struct):
         FieldRow("partitions", "Partitions", "int32", "0+", default=0),
         FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
         FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", default=(), struct=KeyValue),
-    )
-
-
-class Assignment(Struct):
-    """`Member.assignment` and `Member.target_assignment` of
-    StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
-
-    active_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-    standby_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-    warmup_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-
-    def __init__(
-        self,
-        *,
-        active_tasks: Iterable[TaskIds] = (),
-        standby_tasks: Iterable[TaskIds] = (),
-        warmup_tasks: Iterable[TaskIds] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.active_tasks = tuple(active_tasks)
-        self.standby_tasks = tuple(standby_tasks)
-        self.warmup_tasks = tuple(warmup_tasks)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
     )
 
 
@@ -413,57 +413,6 @@ class TopologyDescriptionGlobalStore(Struct):
             "1+",
             default=DEFAULT_STRUCT,
             struct=TopologyDescriptionNode,
-        ),
-    )
-
-
-class Subtopology(Struct):
-    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = (
-        "subtopology_id",
-        "source_topics",
-        "repartition_sink_topics",
-        "state_changelog_topics",
-        "repartition_source_topics",
-        "unknown_tags",
-    )
-
-    subtopology_id: str
-    """string, all versions."""
-    source_topics: tuple[str, ...]
-    """[]string, all versions."""
-    repartition_sink_topics: tuple[str, ...]
-    """[]string, all versions."""
-    state_changelog_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
-    repartition_source_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
-
-    def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        source_topics: Iterable[str] = (),
-        repartition_sink_topics: Iterable[str] = (),
-        state_changelog_topics: Iterable[TopicInfo] = (),
-        repartition_source_topics: Iterable[TopicInfo] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.subtopology_id = subtopology_id
-        self.source_topics = tuple(source_topics)
-        self.repartition_sink_topics = tuple(repartition_sink_topics)
-        self.state_changelog_topics = tuple(state_changelog_topics)
-        self.repartition_source_topics = tuple(repartition_source_topics)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+", default=()),
-        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+", default=()),
-        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo),
-        FieldRow(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo
         ),
     )
 
@@ -576,6 +525,57 @@ class Member(Struct):
             "target_assignment", "TargetAssignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment
         ),
         FieldRow("is_classic", "IsClassic", "bool", "0+", default=False),
+    )
+
+
+class Subtopology(Struct):
+    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "repartition_sink_topics",
+        "state_changelog_topics",
+        "repartition_source_topics",
+        "unknown_tags",
+    )
+
+    subtopology_id: str
+    """string, all versions."""
+    source_topics: tuple[str, ...]
+    """[]string, all versions."""
+    repartition_sink_topics: tuple[str, ...]
+    """[]string, all versions."""
+    state_changelog_topics: tuple[TopicInfo, ...]
+    """[]TopicInfo, all versions."""
+    repartition_source_topics: tuple[TopicInfo, ...]
+    """[]TopicInfo, all versions."""
+
+    def __init__(
+        self,
+        *,
+        subtopology_id: str = "",
+        source_topics: Iterable[str] = (),
+        repartition_sink_topics: Iterable[str] = (),
+        state_changelog_topics: Iterable[TopicInfo] = (),
+        repartition_source_topics: Iterable[TopicInfo] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = tuple(source_topics)
+        self.repartition_sink_topics = tuple(repartition_sink_topics)
+        self.state_changelog_topics = tuple(state_changelog_topics)
+        self.repartition_source_topics = tuple(repartition_source_topics)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
+        FieldRow("source_topics", "SourceTopics", "[]string", "0+", default=()),
+        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+", default=()),
+        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo),
+        FieldRow(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo
+        ),
     )
 
 

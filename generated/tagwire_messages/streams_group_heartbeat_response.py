@@ -33,31 +33,30 @@ from tagwire.versions import Versions
 __all__ = ["Endpoint", "EndpointToPartitions", "Status", "StreamsGroupHeartbeatResponse", "TaskIds", "TopicPartition"]
 
 
-class Endpoint(Struct):
-    """`EndpointToPartitions.user_endpoint` of StreamsGroupHeartbeatResponse, all
-    versions."""
+class Status(Struct):
+    """`status[]` of StreamsGroupHeartbeatResponse, all versions."""
 
-    __slots__ = ("host", "port", "unknown_tags")
+    __slots__ = ("status_code", "status_detail", "unknown_tags")
 
-    host: str
+    status_code: int
+    """int8, all versions."""
+    status_detail: str
     """string, all versions."""
-    port: int
-    """uint16, all versions."""
 
     def __init__(
         self,
         *,
-        host: str = "",
-        port: int = 0,
+        status_code: int = 0,
+        status_detail: str = "",
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.host = host
-        self.port = port
+        self.status_code = status_code
+        self.status_detail = status_detail
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("status_code", "StatusCode", "int8", "0+", default=0),
+        FieldRow("status_detail", "StatusDetail", "string", "0+", default=""),
     )
 
 
@@ -90,33 +89,6 @@ class TopicPartition(Struct):
     )
 
 
-class Status(Struct):
-    """`status[]` of StreamsGroupHeartbeatResponse, all versions."""
-
-    __slots__ = ("status_code", "status_detail", "unknown_tags")
-
-    status_code: int
-    """int8, all versions."""
-    status_detail: str
-    """string, all versions."""
-
-    def __init__(
-        self,
-        *,
-        status_code: int = 0,
-        status_detail: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.status_code = status_code
-        self.status_detail = status_detail
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("status_code", "StatusCode", "int8", "0+", default=0),
-        FieldRow("status_detail", "StatusDetail", "string", "0+", default=""),
-    )
-
-
 class TaskIds(Struct):
     """`active_tasks[]` and `standby_tasks[]` and `warmup_tasks[]` of
     StreamsGroupHeartbeatResponse, all versions."""
@@ -142,6 +114,34 @@ class TaskIds(Struct):
     FIELDS = (
         FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
         FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
+    )
+
+
+class Endpoint(Struct):
+    """`EndpointToPartitions.user_endpoint` of StreamsGroupHeartbeatResponse, all
+    versions."""
+
+    __slots__ = ("host", "port", "unknown_tags")
+
+    host: str
+    """string, all versions."""
+    port: int
+    """uint16, all versions."""
+
+    def __init__(
+        self,
+        *,
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("host", "Host", "string", "0+", default=""),
+        FieldRow("port", "Port", "uint16", "0+", default=0),
     )
 
 

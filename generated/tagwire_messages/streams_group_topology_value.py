@@ -34,6 +34,33 @@ from tagwire.versions import Versions
 __all__ = ["CopartitionGroup", "StreamsGroupTopologyValue", "Subtopology", "TopicConfig", "TopicInfo"]
 
 
+class TopicConfig(Struct):
+    """`TopicInfo.topic_configs[]` of StreamsGroupTopologyValue, all versions."""
+
+    __slots__ = ("key", "value", "unknown_tags")
+
+    key: str
+    """string, all versions."""
+    value: str
+    """string, all versions."""
+
+    def __init__(
+        self,
+        *,
+        key: str = "",
+        value: str = "",
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("key", "key", "string", "0+", default=""),
+        FieldRow("value", "value", "string", "0+", default=""),
+    )
+
+
 class CopartitionGroup(Struct):
     """`Subtopology.copartition_groups[]` of StreamsGroupTopologyValue, all
     versions."""
@@ -64,33 +91,6 @@ class CopartitionGroup(Struct):
         FieldRow("source_topics", "SourceTopics", "[]int16", "0+", default=()),
         FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+", default=()),
         FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+", default=()),
-    )
-
-
-class TopicConfig(Struct):
-    """`TopicInfo.topic_configs[]` of StreamsGroupTopologyValue, all versions."""
-
-    __slots__ = ("key", "value", "unknown_tags")
-
-    key: str
-    """string, all versions."""
-    value: str
-    """string, all versions."""
-
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.key = key
-        self.value = value
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("key", "key", "string", "0+", default=""),
-        FieldRow("value", "value", "string", "0+", default=""),
     )
 
 

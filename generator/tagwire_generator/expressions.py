@@ -60,9 +60,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """The tags that a struct of this version knows."""
-        if not tags:
-            return "frozenset()"
+        """The tags that a struct of this version knows, at least one."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name

@@ -153,5 +153,5 @@ class _Steps:
         tags = tuple(
             WriteTag(field.tag or 0, self.expressions.differs(field), tuple(inner.items((field,)))) for field in fields
         )
-        known = self.expressions.known_tags(tuple(tag.tag for tag in tags))
+        known = self.expressions.known_tags(tuple(tag.tag for tag in tags)) if tags else ""
         return WriteStep("section", tags=tags, call=put, known=known)

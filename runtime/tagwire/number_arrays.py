@@ -55,8 +55,6 @@ class FixedArray:
 
 EMPTY: Final = ()
 """The empty array, told by identity: CPython has one."""
-EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""What equals the default of an array: another empty thing, such as "", is no array at all."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 

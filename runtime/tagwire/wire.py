@@ -134,6 +134,9 @@ def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
     out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
+EMPTIES: Final[tuple[object, ...]] = ((), [])
+"""What equals the default of an array: another empty thing, such as "", is no array at all."""
+
 # ---------------------------------------------------------------- lengths
 
 

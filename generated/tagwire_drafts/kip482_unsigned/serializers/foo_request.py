@@ -167,8 +167,8 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
 
 def _write_origin_v9(out: bytearray, items: Iterable[Origin]) -> None:
     for m in items:
-        tagged = []
-        _OPTIONAL.put(out, tagged, m.unknown_tags, frozenset())
+
+        _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.host)
         _int32s.put(out, m.hops)
 

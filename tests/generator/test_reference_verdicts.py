@@ -1,0 +1,66 @@
+"""The same verdict as Kafka's own message generator, but for the differences that the docs list."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire_generator.reader import read_spec
+
+TESTS = Path(__file__).parents[1]
+CASES: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in gzip.open(TESTS / "data" / "kafka_cases" / "validation_cases.jsonl.gz", "rt", encoding="utf-8")
+]
+
+DIFFERENCES = {
+    "valid none": None,
+    "valid none with field": None,
+    "struct tagged-only versions with fields": None,
+    "version +5": "TW201",
+    "message name weird": "TW206",
+    "nonASCII type": "TW301",
+    "struct type w symbols": "TW301",
+    "names differ by case": "TW303",
+    "struct no fields": "TW306",
+    "struct array no fields": "TW306",
+    "array of struct with 0 fields": "TW311",
+    "prim array with fields": "TW408",
+    "tag float": "TW111",
+    "int32 def 08": "TW502",
+    "def int32 0x": "TW502",
+    "def uuid dashed": "TW505",
+}
+"""Case to the rule that refuses it here alone; None: it is accepted here alone. The reasons are in the docs."""
+
+
+def test_there_are_cases_of_both_verdicts() -> None:
+    verdicts = [case["reference"] for case in CASES]
+    assert (verdicts.count("accept"), verdicts.count("reject")) == (64, 98)
+    assert DIFFERENCES.keys() <= {case["name"] for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_verdict(case: dict[str, Any]) -> None:
+    errors = [problem for problem in read_spec(case["spec_text"]).problems if problem.severity == "error"]
+    assert all(problem.line and problem.column for problem in errors)
+    if case["name"] in DIFFERENCES:
+        rule = DIFFERENCES[case["name"]]
+        assert bool(errors) == (case["reference"] == "accept"), "the difference is gone; take it out of both tables"
+        assert [problem.rule for problem in errors] == ([rule] if rule else [])
+    else:
+        assert bool(errors) == (case["reference"] == "reject"), [problem.message for problem in errors]
+
+
+def test_the_docs_list_the_same_differences_with_reasons() -> None:
+    text = (TESTS.parent / "docs" / "spec-language.md").read_text("utf-8")
+    section = text.partition("## Differences from the reference generator")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| (refused|accepted) \| ([^|]*) \| ([^|]+) \|$", section, re.M)
+    listed = {case: rule for cases, _, rule, _ in rows for case in re.findall("`([^`]+)`", cases)}
+    assert listed == {case: rule or "" for case, rule in DIFFERENCES.items()}
+    for _, verdict, rule, reason in rows:
+        assert (verdict == "refused") == bool(rule)
+        assert len(reason.split()) > 5
