@@ -31,10 +31,8 @@ class Context(NamedTuple):
     version: int
     structs: dict[str, Spec]
     """The common structs by name."""
-    compact: bool
-    """Whether strings, bytes and arrays have varint lengths."""
-    trailing: bool
-    """Whether each struct ends with a tagged section (released dialect)."""
+    flexible: bool
+    """Whether lengths are varints and each struct ends with a tagged section (released dialect)."""
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]
@@ -49,12 +47,10 @@ def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigz
 
 def context_of(spec: Spec, version: int, length: Callable[[int], bytes] = lambda size: b"") -> Context:
     common = spec.get("commonStructs", [])
-    flexible = within(version, spec.get("flexibleVersions", "none"))
     return Context(
         version,
         {entry["name"]: entry for entry in common},
-        compact=flexible,
-        trailing=flexible,
+        flexible=within(version, spec.get("flexibleVersions", "none")),
         leading=within(version, spec.get("versionsWithOptional", "none")),
         length=length,
     )
@@ -85,12 +81,12 @@ def json_key(field: Spec) -> str:
 
 def struct_bytes(context: Context, optional: list[Spec], fields: list[Spec], value: Value) -> bytes:
     plain = [field for field in fields if within(context.version, field["versions"]) and not tagged(context, field)]
-    known = [field for field in fields if tagged(context, field)] if context.trailing else optional
+    known = [field for field in fields if tagged(context, field)] if context.flexible else optional
     chosen = [field for field in known if is_set(context, field, value)]
     tags = {int(str(field["tag"]), 0): tag_bytes(context, field, value) for field in chosen}
     unknown = {int(tag): base64.b64decode(data) for tag, data in value.get("_unknownTags", {}).items()}
     assert not tags.keys() & unknown.keys(), "a known tag is listed as unknown"
-    assert not (tags | unknown) or context.trailing or context.leading, f"version {context.version} has no tags"
+    assert not (tags | unknown) or context.flexible or context.leading, f"version {context.version} has no tags"
     surplus = value.keys() - {json_key(field) for field in plain + known} - {"_unknownTags"}
     assert not surplus, f"version {context.version} has no {surplus}"
 
@@ -99,7 +95,7 @@ def struct_bytes(context: Context, optional: list[Spec], fields: list[Spec], val
     if context.leading:
         entries = (context.length(len(data)) + struct.pack(">H", tag) + data for tag, data in section)
         return b"".join(entries) + b"\0" + body
-    if context.trailing:
+    if context.flexible:
         entries = (unsigned(tag) + unsigned(len(data)) + data for tag, data in section)
         return body + unsigned(len(section)) + b"".join(entries)
     return body
@@ -147,7 +143,7 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
     """A length or count (-1 is null) and what it counts. A string or bytes field may forbid the compact form."""
-    if context.compact and within(context.version, field.get("flexibleVersions", "0+")):
+    if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
 
@@ -198,9 +194,9 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """A value of a version in which every field is set, none to its default, no two (but bools) alike.
+    """A value of a version in which every field is set, none to its default, no two alike but bools.
 
-    Numbers count up from a pattern that shows their width, and arrays have two elements.
+    Numbers count up (int8s begin again after 126) from a pattern that shows their width, and arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

@@ -83,38 +83,6 @@ class ReplicaState(Struct):
     )
 
 
-class Listener(Struct):
-    """`Node.listeners[]` of DescribeQuorumResponse, version 2 on."""
-
-    __slots__ = ("name", "host", "port", "unknown_tags")
-
-    name: str
-    """string, version 2 on."""
-    host: str
-    """string, version 2 on."""
-    port: int
-    """uint16, version 2 on."""
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.name = name
-        self.host = host
-        self.port = port
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("host", "Host", "string", "2+", default=""),
-        FieldRow("port", "Port", "uint16", "2+", default=0),
-    )
-
-
 class PartitionData(Struct):
     """`TopicData.partitions[]` of DescribeQuorumResponse, all versions."""
 
@@ -182,33 +150,6 @@ class PartitionData(Struct):
     )
 
 
-class Node(Struct):
-    """`nodes[]` of DescribeQuorumResponse, version 2 on."""
-
-    __slots__ = ("node_id", "listeners", "unknown_tags")
-
-    node_id: int
-    """int32, version 2 on."""
-    listeners: tuple[Listener, ...]
-    """[]Listener, version 2 on."""
-
-    def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        listeners: Iterable[Listener] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.node_id = node_id
-        self.listeners = tuple(listeners)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "2+", default=0),
-        FieldRow("listeners", "Listeners", "[]Listener", "2+", default=(), struct=Listener),
-    )
-
-
 class TopicData(Struct):
     """`topics[]` of DescribeQuorumResponse, all versions."""
 
@@ -233,6 +174,65 @@ class TopicData(Struct):
     FIELDS = (
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
         FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
+    )
+
+
+class Listener(Struct):
+    """`Node.listeners[]` of DescribeQuorumResponse, version 2 on."""
+
+    __slots__ = ("name", "host", "port", "unknown_tags")
+
+    name: str
+    """string, version 2 on."""
+    host: str
+    """string, version 2 on."""
+    port: int
+    """uint16, version 2 on."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("name", "Name", "string", "2+", default=""),
+        FieldRow("host", "Host", "string", "2+", default=""),
+        FieldRow("port", "Port", "uint16", "2+", default=0),
+    )
+
+
+class Node(Struct):
+    """`nodes[]` of DescribeQuorumResponse, version 2 on."""
+
+    __slots__ = ("node_id", "listeners", "unknown_tags")
+
+    node_id: int
+    """int32, version 2 on."""
+    listeners: tuple[Listener, ...]
+    """[]Listener, version 2 on."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int = 0,
+        listeners: Iterable[Listener] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.node_id = node_id
+        self.listeners = tuple(listeners)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("node_id", "NodeId", "int32", "2+", default=0),
+        FieldRow("listeners", "Listeners", "[]Listener", "2+", default=(), struct=Listener),
     )
 
 

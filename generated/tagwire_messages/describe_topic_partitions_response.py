@@ -103,33 +103,6 @@ class DescribeTopicPartitionsResponsePartition(Struct):
     )
 
 
-class Cursor(Struct):
-    """`next_cursor` of DescribeTopicPartitionsResponse, all versions."""
-
-    __slots__ = ("topic_name", "partition_index", "unknown_tags")
-
-    topic_name: str
-    """string, all versions."""
-    partition_index: int
-    """int32, all versions."""
-
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.topic_name = topic_name
-        self.partition_index = partition_index
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-    )
-
-
 class DescribeTopicPartitionsResponseTopic(Struct):
     """`topics[]` of DescribeTopicPartitionsResponse, all versions."""
 
@@ -189,6 +162,33 @@ class DescribeTopicPartitionsResponseTopic(Struct):
             struct=DescribeTopicPartitionsResponsePartition,
         ),
         FieldRow("topic_authorized_operations", "TopicAuthorizedOperations", "int32", "0+", default=-2147483648),
+    )
+
+
+class Cursor(Struct):
+    """`next_cursor` of DescribeTopicPartitionsResponse, all versions."""
+
+    __slots__ = ("topic_name", "partition_index", "unknown_tags")
+
+    topic_name: str
+    """string, all versions."""
+    partition_index: int
+    """int32, all versions."""
+
+    def __init__(
+        self,
+        *,
+        topic_name: str = "",
+        partition_index: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
+        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
     )
 
 

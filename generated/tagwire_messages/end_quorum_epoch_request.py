@@ -52,38 +52,6 @@ class ReplicaInfo(Struct):
     )
 
 
-class LeaderEndpoint(Struct):
-    """`leader_endpoints[]` of EndQuorumEpochRequest, version 1 on."""
-
-    __slots__ = ("name", "host", "port", "unknown_tags")
-
-    name: str
-    """string, version 1 on."""
-    host: str
-    """string, version 1 on."""
-    port: int
-    """uint16, version 1 on."""
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.name = name
-        self.host = host
-        self.port = port
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
-    )
-
-
 class PartitionData(Struct):
     """`TopicData.partitions[]` of EndQuorumEpochRequest, all versions."""
 
@@ -165,6 +133,38 @@ class TopicData(Struct):
     FIELDS = (
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
         FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
+    )
+
+
+class LeaderEndpoint(Struct):
+    """`leader_endpoints[]` of EndQuorumEpochRequest, version 1 on."""
+
+    __slots__ = ("name", "host", "port", "unknown_tags")
+
+    name: str
+    """string, version 1 on."""
+    host: str
+    """string, version 1 on."""
+    port: int
+    """uint16, version 1 on."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("name", "Name", "string", "1+", default=""),
+        FieldRow("host", "Host", "string", "1+", default=""),
+        FieldRow("port", "Port", "uint16", "1+", default=0),
     )
 
 

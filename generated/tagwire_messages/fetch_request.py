@@ -148,38 +148,6 @@ class FetchPartition(Struct):
     )
 
 
-class ForgottenTopic(Struct):
-    """`forgotten_topics_data[]` of FetchRequest, version 7 on."""
-
-    __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
-
-    topic: str
-    """string, versions 7-12, ignorable."""
-    topic_id: UUID
-    """uuid, version 13 on, ignorable."""
-    partitions: tuple[int, ...]
-    """[]int32, version 7 on."""
-
-    def __init__(
-        self,
-        *,
-        topic: str = "",
-        topic_id: UUID = UUID(int=0),
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.topic = topic
-        self.topic_id = topic_id
-        self.partitions = tuple(partitions)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("topic", "Topic", "string", "7-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
-        FieldRow("partitions", "Partitions", "[]int32", "7+", default=()),
-    )
-
-
 class FetchTopic(Struct):
     """`topics[]` of FetchRequest, all versions."""
 
@@ -209,6 +177,38 @@ class FetchTopic(Struct):
         FieldRow("topic", "Topic", "string", "0-12", default="", ignorable=True),
         FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
         FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", default=(), struct=FetchPartition),
+    )
+
+
+class ForgottenTopic(Struct):
+    """`forgotten_topics_data[]` of FetchRequest, version 7 on."""
+
+    __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
+
+    topic: str
+    """string, versions 7-12, ignorable."""
+    topic_id: UUID
+    """uuid, version 13 on, ignorable."""
+    partitions: tuple[int, ...]
+    """[]int32, version 7 on."""
+
+    def __init__(
+        self,
+        *,
+        topic: str = "",
+        topic_id: UUID = UUID(int=0),
+        partitions: Iterable[int] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = tuple(partitions)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("topic", "Topic", "string", "7-12", default="", ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
+        FieldRow("partitions", "Partitions", "[]int32", "7+", default=()),
     )
 
 

@@ -164,43 +164,6 @@ class AbortedTransaction(Struct):
     )
 
 
-class NodeEndpoint(Struct):
-    """`node_endpoints[]` of FetchResponse, version 16 on."""
-
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
-
-    node_id: int
-    """int32, version 16 on."""
-    host: str
-    """string, version 16 on."""
-    port: int
-    """int32, version 16 on."""
-    rack: str | None
-    """string, version 16 on, nullable."""
-
-    def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        rack: str | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "16+", default=0),
-        FieldRow("host", "Host", "string", "16+", default=""),
-        FieldRow("port", "Port", "int32", "16+", default=0),
-        FieldRow("rack", "Rack", "string", "16+", default=None, nullable="16+"),
-    )
-
-
 class PartitionData(Struct):
     """`FetchableTopicResponse.partitions[]` of FetchResponse, all versions."""
 
@@ -351,6 +314,43 @@ class FetchableTopicResponse(Struct):
         FieldRow("topic", "Topic", "string", "0-12", default="", ignorable=True),
         FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
         FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
+    )
+
+
+class NodeEndpoint(Struct):
+    """`node_endpoints[]` of FetchResponse, version 16 on."""
+
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+
+    node_id: int
+    """int32, version 16 on."""
+    host: str
+    """string, version 16 on."""
+    port: int
+    """int32, version 16 on."""
+    rack: str | None
+    """string, version 16 on, nullable."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("node_id", "NodeId", "int32", "16+", default=0),
+        FieldRow("host", "Host", "string", "16+", default=""),
+        FieldRow("port", "Port", "int32", "16+", default=0),
+        FieldRow("rack", "Rack", "string", "16+", default=None, nullable="16+"),
     )
 
 

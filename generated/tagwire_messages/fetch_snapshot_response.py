@@ -86,38 +86,6 @@ class LeaderIdAndEpoch(Struct):
     )
 
 
-class NodeEndpoint(Struct):
-    """`node_endpoints[]` of FetchSnapshotResponse, version 1 on."""
-
-    __slots__ = ("node_id", "host", "port", "unknown_tags")
-
-    node_id: int
-    """int32, version 1 on."""
-    host: str
-    """string, version 1 on."""
-    port: int
-    """uint16, version 1 on."""
-
-    def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "1+", default=0),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
-    )
-
-
 class PartitionSnapshot(Struct):
     """`TopicSnapshot.partitions[]` of FetchSnapshotResponse, all versions."""
 
@@ -212,6 +180,38 @@ class TopicSnapshot(Struct):
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow("partitions", "Partitions", "[]PartitionSnapshot", "0+", default=(), struct=PartitionSnapshot),
+    )
+
+
+class NodeEndpoint(Struct):
+    """`node_endpoints[]` of FetchSnapshotResponse, version 1 on."""
+
+    __slots__ = ("node_id", "host", "port", "unknown_tags")
+
+    node_id: int
+    """int32, version 1 on."""
+    host: str
+    """string, version 1 on."""
+    port: int
+    """uint16, version 1 on."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("node_id", "NodeId", "int32", "1+", default=0),
+        FieldRow("host", "Host", "string", "1+", default=""),
+        FieldRow("port", "Port", "uint16", "1+", default=0),
     )
 
 

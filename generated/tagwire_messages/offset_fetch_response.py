@@ -95,6 +95,40 @@ class OffsetFetchResponsePartition(Struct):
     )
 
 
+class OffsetFetchResponseTopic(Struct):
+    """`topics[]` of OffsetFetchResponse, versions 0-7."""
+
+    __slots__ = ("name", "partitions", "unknown_tags")
+
+    name: str
+    """string, versions 0-7."""
+    partitions: tuple[OffsetFetchResponsePartition, ...]
+    """[]OffsetFetchResponsePartition, versions 0-7."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        partitions: Iterable[OffsetFetchResponsePartition] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.name = name
+        self.partitions = tuple(partitions)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("name", "Name", "string", "0-7", default=""),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetFetchResponsePartition",
+            "0-7",
+            default=(),
+            struct=OffsetFetchResponsePartition,
+        ),
+    )
+
+
 class OffsetFetchResponsePartitions(Struct):
     """`OffsetFetchResponseTopics.partitions[]` of OffsetFetchResponse, version 8
     on."""
@@ -142,40 +176,6 @@ class OffsetFetchResponsePartitions(Struct):
         FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "8+", default=-1, ignorable=True),
         FieldRow("metadata", "Metadata", "string", "8+", default="", nullable="8+"),
         FieldRow("error_code", "ErrorCode", "int16", "8+", default=0),
-    )
-
-
-class OffsetFetchResponseTopic(Struct):
-    """`topics[]` of OffsetFetchResponse, versions 0-7."""
-
-    __slots__ = ("name", "partitions", "unknown_tags")
-
-    name: str
-    """string, versions 0-7."""
-    partitions: tuple[OffsetFetchResponsePartition, ...]
-    """[]OffsetFetchResponsePartition, versions 0-7."""
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: Iterable[OffsetFetchResponsePartition] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.name = name
-        self.partitions = tuple(partitions)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("name", "Name", "string", "0-7", default=""),
-        FieldRow(
-            "partitions",
-            "Partitions",
-            "[]OffsetFetchResponsePartition",
-            "0-7",
-            default=(),
-            struct=OffsetFetchResponsePartition,
-        ),
     )
 
 

@@ -98,43 +98,6 @@ class LeaderIdAndEpoch(Struct):
     )
 
 
-class NodeEndpoint(Struct):
-    """`node_endpoints[]` of ProduceResponse, version 10 on."""
-
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
-
-    node_id: int
-    """int32, version 10 on."""
-    host: str
-    """string, version 10 on."""
-    port: int
-    """int32, version 10 on."""
-    rack: str | None
-    """string, version 10 on, nullable."""
-
-    def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        rack: str | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "10+", default=0),
-        FieldRow("host", "Host", "string", "10+", default=""),
-        FieldRow("port", "Port", "int32", "10+", default=0),
-        FieldRow("rack", "Rack", "string", "10+", default=None, nullable="10+"),
-    )
-
-
 class PartitionProduceResponse(Struct):
     """`TopicProduceResponse.partition_responses[]` of ProduceResponse, all
     versions."""
@@ -256,6 +219,43 @@ class TopicProduceResponse(Struct):
             default=(),
             struct=PartitionProduceResponse,
         ),
+    )
+
+
+class NodeEndpoint(Struct):
+    """`node_endpoints[]` of ProduceResponse, version 10 on."""
+
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+
+    node_id: int
+    """int32, version 10 on."""
+    host: str
+    """string, version 10 on."""
+    port: int
+    """int32, version 10 on."""
+    rack: str | None
+    """string, version 10 on, nullable."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("node_id", "NodeId", "int32", "10+", default=0),
+        FieldRow("host", "Host", "string", "10+", default=""),
+        FieldRow("port", "Port", "int32", "10+", default=0),
+        FieldRow("rack", "Rack", "string", "10+", default=None, nullable="10+"),
     )
 
 

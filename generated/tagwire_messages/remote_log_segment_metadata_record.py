@@ -62,33 +62,6 @@ class TopicIdPartitionEntry(Struct):
     )
 
 
-class SegmentLeaderEpochEntry(Struct):
-    """`segment_leader_epochs[]` of RemoteLogSegmentMetadataRecord, all versions."""
-
-    __slots__ = ("leader_epoch", "offset", "unknown_tags")
-
-    leader_epoch: int
-    """int32, all versions."""
-    offset: int
-    """int64, all versions."""
-
-    def __init__(
-        self,
-        *,
-        leader_epoch: int = 0,
-        offset: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.leader_epoch = leader_epoch
-        self.offset = offset
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("offset", "Offset", "int64", "0+", default=0),
-    )
-
-
 class RemoteLogSegmentIdEntry(Struct):
     """`remote_log_segment_id` of RemoteLogSegmentMetadataRecord, all versions."""
 
@@ -122,6 +95,33 @@ class RemoteLogSegmentIdEntry(Struct):
             struct=TopicIdPartitionEntry,
         ),
         FieldRow("id", "Id", "uuid", "0+", default=UUID(int=0)),
+    )
+
+
+class SegmentLeaderEpochEntry(Struct):
+    """`segment_leader_epochs[]` of RemoteLogSegmentMetadataRecord, all versions."""
+
+    __slots__ = ("leader_epoch", "offset", "unknown_tags")
+
+    leader_epoch: int
+    """int32, all versions."""
+    offset: int
+    """int64, all versions."""
+
+    def __init__(
+        self,
+        *,
+        leader_epoch: int = 0,
+        offset: int = 0,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.leader_epoch = leader_epoch
+        self.offset = offset
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow("offset", "Offset", "int64", "0+", default=0),
     )
 
 

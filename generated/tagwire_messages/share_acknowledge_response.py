@@ -58,43 +58,6 @@ class LeaderIdAndEpoch(Struct):
     )
 
 
-class NodeEndpoint(Struct):
-    """`node_endpoints[]` of ShareAcknowledgeResponse, all versions."""
-
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
-
-    node_id: int
-    """int32, all versions."""
-    host: str
-    """string, all versions."""
-    port: int
-    """int32, all versions."""
-    rack: str | None
-    """string, all versions, nullable."""
-
-    def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        rack: str | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "0+", default=0),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
-        FieldRow("rack", "Rack", "string", "0+", default=None, nullable="0+"),
-    )
-
-
 class PartitionData(Struct):
     """`ShareAcknowledgeTopicResponse.partitions[]` of ShareAcknowledgeResponse,
     all versions."""
@@ -159,6 +122,43 @@ class ShareAcknowledgeTopicResponse(Struct):
     FIELDS = (
         FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
         FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
+    )
+
+
+class NodeEndpoint(Struct):
+    """`node_endpoints[]` of ShareAcknowledgeResponse, all versions."""
+
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+
+    node_id: int
+    """int32, all versions."""
+    host: str
+    """string, all versions."""
+    port: int
+    """int32, all versions."""
+    rack: str | None
+    """string, all versions, nullable."""
+
+    def __init__(
+        self,
+        *,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("node_id", "NodeId", "int32", "0+", default=0),
+        FieldRow("host", "Host", "string", "0+", default=""),
+        FieldRow("port", "Port", "int32", "0+", default=0),
+        FieldRow("rack", "Rack", "string", "0+", default=None, nullable="0+"),
     )
 
 

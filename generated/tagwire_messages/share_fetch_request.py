@@ -57,33 +57,6 @@ class AcknowledgementBatch(Struct):
     )
 
 
-class ForgottenTopic(Struct):
-    """`forgotten_topics_data[]` of ShareFetchRequest, all versions."""
-
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
-
-    topic_id: UUID
-    """uuid, all versions."""
-    partitions: tuple[int, ...]
-    """[]int32, all versions."""
-
-    def __init__(
-        self,
-        *,
-        topic_id: UUID = UUID(int=0),
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = tuple(partitions)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
-        FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
-    )
-
-
 class FetchPartition(Struct):
     """`FetchTopic.partitions[]` of ShareFetchRequest, all versions."""
 
@@ -147,6 +120,33 @@ class FetchTopic(Struct):
     FIELDS = (
         FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
         FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", default=(), struct=FetchPartition),
+    )
+
+
+class ForgottenTopic(Struct):
+    """`forgotten_topics_data[]` of ShareFetchRequest, all versions."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    topic_id: UUID
+    """uuid, all versions."""
+    partitions: tuple[int, ...]
+    """[]int32, all versions."""
+
+    def __init__(
+        self,
+        *,
+        topic_id: UUID = UUID(int=0),
+        partitions: Iterable[int] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = tuple(partitions)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
     )
 
 

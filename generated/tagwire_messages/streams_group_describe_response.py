@@ -202,6 +202,39 @@ class TaskIds(Struct):
     )
 
 
+class Assignment(Struct):
+    """`Member.assignment` and `Member.target_assignment` of
+    StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+
+    active_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+    standby_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+    warmup_tasks: tuple[TaskIds, ...]
+    """[]TaskIds, all versions."""
+
+    def __init__(
+        self,
+        *,
+        active_tasks: Iterable[TaskIds] = (),
+        standby_tasks: Iterable[TaskIds] = (),
+        warmup_tasks: Iterable[TaskIds] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.active_tasks = tuple(active_tasks)
+        self.standby_tasks = tuple(standby_tasks)
+        self.warmup_tasks = tuple(warmup_tasks)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
+    )
+
+
 class KeyValue(Struct):
     """`TopicInfo.topic_configs[]` and `Member.client_tags[]` of
     StreamsGroupDescribeResponse, all versions."""
@@ -227,6 +260,45 @@ class KeyValue(Struct):
     FIELDS = (
         FieldRow("key", "Key", "string", "0+", default=""),
         FieldRow("value", "Value", "string", "0+", default=""),
+    )
+
+
+class TopicInfo(Struct):
+    """`Subtopology.state_changelog_topics[]` and
+    `Subtopology.repartition_source_topics[]` of
+    StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+
+    name: str
+    """string, all versions."""
+    partitions: int
+    """int32, all versions."""
+    replication_factor: int
+    """int16, all versions."""
+    topic_configs: tuple[KeyValue, ...]
+    """[]KeyValue, all versions."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: Iterable[KeyValue] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = tuple(topic_configs)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
+        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
+        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", default=(), struct=KeyValue),
     )
 
 
@@ -277,78 +349,6 @@ class TopologyDescriptionNode(Struct):
         FieldRow("sink_topic", "SinkTopic", "string", "1+", default=None, nullable="1+"),
         FieldRow("stores", "Stores", "[]string", "1+", default=()),
         FieldRow("successors", "Successors", "[]string", "1+", default=()),
-    )
-
-
-class Assignment(Struct):
-    """`Member.assignment` and `Member.target_assignment` of
-    StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
-
-    active_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-    standby_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-    warmup_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
-
-    def __init__(
-        self,
-        *,
-        active_tasks: Iterable[TaskIds] = (),
-        standby_tasks: Iterable[TaskIds] = (),
-        warmup_tasks: Iterable[TaskIds] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.active_tasks = tuple(active_tasks)
-        self.standby_tasks = tuple(standby_tasks)
-        self.warmup_tasks = tuple(warmup_tasks)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=(), struct=TaskIds),
-    )
-
-
-class TopicInfo(Struct):
-    """`Subtopology.state_changelog_topics[]` and
-    `Subtopology.repartition_source_topics[]` of
-    StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
-
-    name: str
-    """string, all versions."""
-    partitions: int
-    """int32, all versions."""
-    replication_factor: int
-    """int16, all versions."""
-    topic_configs: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: int = 0,
-        replication_factor: int = 0,
-        topic_configs: Iterable[KeyValue] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.name = name
-        self.partitions = partitions
-        self.replication_factor = replication_factor
-        self.topic_configs = tuple(topic_configs)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", default=(), struct=KeyValue),
     )
 
 
@@ -413,6 +413,128 @@ class TopologyDescriptionGlobalStore(Struct):
             "1+",
             default=DEFAULT_STRUCT,
             struct=TopologyDescriptionNode,
+        ),
+    )
+
+
+class TopologyDescription(Struct):
+    """`DescribedGroup.topology_description` of StreamsGroupDescribeResponse,
+    version 1 on."""
+
+    __slots__ = ("subtopologies", "global_stores", "unknown_tags")
+
+    subtopologies: tuple[TopologyDescriptionSubtopology, ...]
+    """[]TopologyDescriptionSubtopology, version 1 on."""
+    global_stores: tuple[TopologyDescriptionGlobalStore, ...]
+    """[]TopologyDescriptionGlobalStore, version 1 on."""
+
+    def __init__(
+        self,
+        *,
+        subtopologies: Iterable[TopologyDescriptionSubtopology] = (),
+        global_stores: Iterable[TopologyDescriptionGlobalStore] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.subtopologies = tuple(subtopologies)
+        self.global_stores = tuple(global_stores)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow(
+            "subtopologies",
+            "Subtopologies",
+            "[]TopologyDescriptionSubtopology",
+            "1+",
+            default=(),
+            struct=TopologyDescriptionSubtopology,
+        ),
+        FieldRow(
+            "global_stores",
+            "GlobalStores",
+            "[]TopologyDescriptionGlobalStore",
+            "1+",
+            default=(),
+            struct=TopologyDescriptionGlobalStore,
+        ),
+    )
+
+
+class Subtopology(Struct):
+    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "repartition_sink_topics",
+        "state_changelog_topics",
+        "repartition_source_topics",
+        "unknown_tags",
+    )
+
+    subtopology_id: str
+    """string, all versions."""
+    source_topics: tuple[str, ...]
+    """[]string, all versions."""
+    repartition_sink_topics: tuple[str, ...]
+    """[]string, all versions."""
+    state_changelog_topics: tuple[TopicInfo, ...]
+    """[]TopicInfo, all versions."""
+    repartition_source_topics: tuple[TopicInfo, ...]
+    """[]TopicInfo, all versions."""
+
+    def __init__(
+        self,
+        *,
+        subtopology_id: str = "",
+        source_topics: Iterable[str] = (),
+        repartition_sink_topics: Iterable[str] = (),
+        state_changelog_topics: Iterable[TopicInfo] = (),
+        repartition_source_topics: Iterable[TopicInfo] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = tuple(source_topics)
+        self.repartition_sink_topics = tuple(repartition_sink_topics)
+        self.state_changelog_topics = tuple(state_changelog_topics)
+        self.repartition_source_topics = tuple(repartition_source_topics)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
+        FieldRow("source_topics", "SourceTopics", "[]string", "0+", default=()),
+        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+", default=()),
+        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo),
+        FieldRow(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo
+        ),
+    )
+
+
+class Topology(Struct):
+    """`DescribedGroup.topology` of StreamsGroupDescribeResponse, all versions."""
+
+    __slots__ = ("epoch", "subtopologies", "unknown_tags")
+
+    epoch: int
+    """int32, all versions."""
+    subtopologies: tuple[Subtopology, ...] | None
+    """[]Subtopology, all versions, nullable."""
+
+    def __init__(
+        self,
+        *,
+        epoch: int = 0,
+        subtopologies: Iterable[Subtopology] | None = None,
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = None if subtopologies is None else tuple(subtopologies)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
+        FieldRow(
+            "subtopologies", "Subtopologies", "[]Subtopology", "0+", default=None, nullable="0+", struct=Subtopology
         ),
     )
 
@@ -525,128 +647,6 @@ class Member(Struct):
             "target_assignment", "TargetAssignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment
         ),
         FieldRow("is_classic", "IsClassic", "bool", "0+", default=False),
-    )
-
-
-class Subtopology(Struct):
-    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = (
-        "subtopology_id",
-        "source_topics",
-        "repartition_sink_topics",
-        "state_changelog_topics",
-        "repartition_source_topics",
-        "unknown_tags",
-    )
-
-    subtopology_id: str
-    """string, all versions."""
-    source_topics: tuple[str, ...]
-    """[]string, all versions."""
-    repartition_sink_topics: tuple[str, ...]
-    """[]string, all versions."""
-    state_changelog_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
-    repartition_source_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
-
-    def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        source_topics: Iterable[str] = (),
-        repartition_sink_topics: Iterable[str] = (),
-        state_changelog_topics: Iterable[TopicInfo] = (),
-        repartition_source_topics: Iterable[TopicInfo] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.subtopology_id = subtopology_id
-        self.source_topics = tuple(source_topics)
-        self.repartition_sink_topics = tuple(repartition_sink_topics)
-        self.state_changelog_topics = tuple(state_changelog_topics)
-        self.repartition_source_topics = tuple(repartition_source_topics)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+", default=()),
-        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+", default=()),
-        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo),
-        FieldRow(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", default=(), struct=TopicInfo
-        ),
-    )
-
-
-class TopologyDescription(Struct):
-    """`DescribedGroup.topology_description` of StreamsGroupDescribeResponse,
-    version 1 on."""
-
-    __slots__ = ("subtopologies", "global_stores", "unknown_tags")
-
-    subtopologies: tuple[TopologyDescriptionSubtopology, ...]
-    """[]TopologyDescriptionSubtopology, version 1 on."""
-    global_stores: tuple[TopologyDescriptionGlobalStore, ...]
-    """[]TopologyDescriptionGlobalStore, version 1 on."""
-
-    def __init__(
-        self,
-        *,
-        subtopologies: Iterable[TopologyDescriptionSubtopology] = (),
-        global_stores: Iterable[TopologyDescriptionGlobalStore] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.subtopologies = tuple(subtopologies)
-        self.global_stores = tuple(global_stores)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow(
-            "subtopologies",
-            "Subtopologies",
-            "[]TopologyDescriptionSubtopology",
-            "1+",
-            default=(),
-            struct=TopologyDescriptionSubtopology,
-        ),
-        FieldRow(
-            "global_stores",
-            "GlobalStores",
-            "[]TopologyDescriptionGlobalStore",
-            "1+",
-            default=(),
-            struct=TopologyDescriptionGlobalStore,
-        ),
-    )
-
-
-class Topology(Struct):
-    """`DescribedGroup.topology` of StreamsGroupDescribeResponse, all versions."""
-
-    __slots__ = ("epoch", "subtopologies", "unknown_tags")
-
-    epoch: int
-    """int32, all versions."""
-    subtopologies: tuple[Subtopology, ...] | None
-    """[]Subtopology, all versions, nullable."""
-
-    def __init__(
-        self,
-        *,
-        epoch: int = 0,
-        subtopologies: Iterable[Subtopology] | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.epoch = epoch
-        self.subtopologies = None if subtopologies is None else tuple(subtopologies)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
-        FieldRow(
-            "subtopologies", "Subtopologies", "[]Subtopology", "0+", default=None, nullable="0+", struct=Subtopology
-        ),
     )
 
 

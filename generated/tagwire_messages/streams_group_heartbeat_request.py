@@ -85,6 +85,45 @@ class KeyValue(Struct):
     )
 
 
+class TopicInfo(Struct):
+    """`Subtopology.state_changelog_topics[]` and
+    `Subtopology.repartition_source_topics[]` of
+    StreamsGroupHeartbeatRequest, all versions."""
+
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+
+    name: str
+    """string, all versions."""
+    partitions: int
+    """int32, all versions."""
+    replication_factor: int
+    """int16, all versions."""
+    topic_configs: tuple[KeyValue, ...]
+    """[]KeyValue, all versions."""
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: Iterable[KeyValue] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = tuple(topic_configs)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
+        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
+        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", default=(), struct=KeyValue),
+    )
+
+
 class Endpoint(Struct):
     """`user_endpoint` of StreamsGroupHeartbeatRequest, all versions."""
 
@@ -203,45 +242,6 @@ class CopartitionGroup(Struct):
         FieldRow("source_topics", "SourceTopics", "[]int16", "0+", default=()),
         FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+", default=()),
         FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+", default=()),
-    )
-
-
-class TopicInfo(Struct):
-    """`Subtopology.state_changelog_topics[]` and
-    `Subtopology.repartition_source_topics[]` of
-    StreamsGroupHeartbeatRequest, all versions."""
-
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
-
-    name: str
-    """string, all versions."""
-    partitions: int
-    """int32, all versions."""
-    replication_factor: int
-    """int16, all versions."""
-    topic_configs: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: int = 0,
-        replication_factor: int = 0,
-        topic_configs: Iterable[KeyValue] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.name = name
-        self.partitions = partitions
-        self.replication_factor = replication_factor
-        self.topic_configs = tuple(topic_configs)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", default=(), struct=KeyValue),
     )
 
 

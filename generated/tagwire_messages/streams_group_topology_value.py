@@ -61,39 +61,6 @@ class TopicConfig(Struct):
     )
 
 
-class CopartitionGroup(Struct):
-    """`Subtopology.copartition_groups[]` of StreamsGroupTopologyValue, all
-    versions."""
-
-    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
-
-    source_topics: tuple[int, ...]
-    """[]int16, all versions."""
-    source_topic_regex: tuple[int, ...]
-    """[]int16, all versions."""
-    repartition_source_topics: tuple[int, ...]
-    """[]int16, all versions."""
-
-    def __init__(
-        self,
-        *,
-        source_topics: Iterable[int] = (),
-        source_topic_regex: Iterable[int] = (),
-        repartition_source_topics: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.source_topics = tuple(source_topics)
-        self.source_topic_regex = tuple(source_topic_regex)
-        self.repartition_source_topics = tuple(repartition_source_topics)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("source_topics", "SourceTopics", "[]int16", "0+", default=()),
-        FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+", default=()),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+", default=()),
-    )
-
-
 class TopicInfo(Struct):
     """`Subtopology.state_changelog_topics[]` and
     `Subtopology.repartition_source_topics[]` of StreamsGroupTopologyValue,
@@ -130,6 +97,39 @@ class TopicInfo(Struct):
         FieldRow("partitions", "Partitions", "int32", "0+", default=0),
         FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
         FieldRow("topic_configs", "TopicConfigs", "[]TopicConfig", "0+", default=(), struct=TopicConfig),
+    )
+
+
+class CopartitionGroup(Struct):
+    """`Subtopology.copartition_groups[]` of StreamsGroupTopologyValue, all
+    versions."""
+
+    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
+
+    source_topics: tuple[int, ...]
+    """[]int16, all versions."""
+    source_topic_regex: tuple[int, ...]
+    """[]int16, all versions."""
+    repartition_source_topics: tuple[int, ...]
+    """[]int16, all versions."""
+
+    def __init__(
+        self,
+        *,
+        source_topics: Iterable[int] = (),
+        source_topic_regex: Iterable[int] = (),
+        repartition_source_topics: Iterable[int] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.source_topics = tuple(source_topics)
+        self.source_topic_regex = tuple(source_topic_regex)
+        self.repartition_source_topics = tuple(repartition_source_topics)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("source_topics", "SourceTopics", "[]int16", "0+", default=()),
+        FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+", default=()),
+        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+", default=()),
     )
 
 

@@ -91,33 +91,6 @@ class PartitionToOffsetSum(Struct):
     )
 
 
-class ClientTag(Struct):
-    """`client_tags[]` of SubscriptionInfoData, version 11 on."""
-
-    __slots__ = ("key", "value", "unknown_tags")
-
-    key: bytes
-    """bytes, version 11 on."""
-    value: bytes
-    """bytes, version 11 on."""
-
-    def __init__(
-        self,
-        *,
-        key: bytes = b"",
-        value: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.key = key
-        self.value = value
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("key", "key", "bytes", "11+", default=b""),
-        FieldRow("value", "value", "bytes", "11+", default=b""),
-    )
-
-
 class TaskOffsetSum(Struct):
     """`task_offset_sums[]` of SubscriptionInfoData, version 7 on."""
 
@@ -171,6 +144,33 @@ class TaskOffsetSum(Struct):
             default=(),
             struct=PartitionToOffsetSum,
         ),
+    )
+
+
+class ClientTag(Struct):
+    """`client_tags[]` of SubscriptionInfoData, version 11 on."""
+
+    __slots__ = ("key", "value", "unknown_tags")
+
+    key: bytes
+    """bytes, version 11 on."""
+    value: bytes
+    """bytes, version 11 on."""
+
+    def __init__(
+        self,
+        *,
+        key: bytes = b"",
+        value: bytes = b"",
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("key", "key", "bytes", "11+", default=b""),
+        FieldRow("value", "value", "bytes", "11+", default=b""),
     )
 
 

@@ -62,6 +62,33 @@ class PartitionData(Struct):
     )
 
 
+class TopicData(Struct):
+    """`topics[]` of VoteResponse, all versions."""
+
+    __slots__ = ("topic_name", "partitions", "unknown_tags")
+
+    topic_name: str
+    """string, all versions."""
+    partitions: tuple[PartitionData, ...]
+    """[]PartitionData, all versions."""
+
+    def __init__(
+        self,
+        *,
+        topic_name: str = "",
+        partitions: Iterable[PartitionData] = (),
+        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = tuple(partitions)
+        self.unknown_tags = unknown_tags
+
+    FIELDS = (
+        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
+        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
+    )
+
+
 class NodeEndpoint(Struct):
     """`node_endpoints[]` of VoteResponse, version 1 on."""
 
@@ -91,33 +118,6 @@ class NodeEndpoint(Struct):
         FieldRow("node_id", "NodeId", "int32", "1+", default=0),
         FieldRow("host", "Host", "string", "1+", default=""),
         FieldRow("port", "Port", "uint16", "1+", default=0),
-    )
-
-
-class TopicData(Struct):
-    """`topics[]` of VoteResponse, all versions."""
-
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
-
-    topic_name: str
-    """string, all versions."""
-    partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
-
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partitions: Iterable[PartitionData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
-        self.topic_name = topic_name
-        self.partitions = tuple(partitions)
-        self.unknown_tags = unknown_tags
-
-    FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", default=(), struct=PartitionData),
     )
 
 

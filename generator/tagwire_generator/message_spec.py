@@ -1,6 +1,5 @@
 """A message: its head, its fields and its structs; and the summary that a package index needs."""
 
-import graphlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -139,7 +138,17 @@ class MessageSpec:
 
 
 def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
-    """The structs, each after those that it refers to; no struct may contain itself."""
+    """The structs in their order, but each after those that it refers to; no struct may contain itself."""
     by_name = {struct.name: struct for struct in structs}
-    references = {name: [spec.struct for spec in struct.fields if spec.struct] for name, struct in by_name.items()}
-    return tuple(by_name[name] for name in graphlib.TopologicalSorter(references).static_order())
+    found: dict[str, StructSpec] = {}
+
+    def add(struct: StructSpec) -> None:
+        for spec in struct.fields:
+            if spec.struct is not None and spec.struct not in found:
+                add(by_name[spec.struct])
+        found[struct.name] = struct
+
+    for struct in structs:
+        if struct.name not in found:
+            add(struct)
+    return tuple(found.values())

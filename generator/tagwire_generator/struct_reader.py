@@ -101,17 +101,17 @@ class StructReader:
         declaring = [key for key in ("fields", "optionalFields") if node.get(key) is not None]
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
         if "type" in field.wounds:
-            reading.message_wounds.add("structs")
+            reading.message_wounds |= {"uses", "structs"} if declaring else {"uses"}
             struct = _stand_in_name(node)
         if struct is None:
             for key in filled[:1]:
                 message = f"field {field.spec.name} is {field.spec.type}, which has no {key}; remove the key"
                 reading.report("TW408", field.place(key), message)
-        elif filled and set(filled) == {"reservedTags"}:
-            message = f"reservedTags belong where the struct {struct} is declared; move them there"
-            reading.report("TW614", field.place("reservedTags"), message)
-        elif not declaring or (struct in self._common and not filled):
+        elif not set(declaring) & set(filled) and (not declaring or struct in self._common):
             self._references.append((field, struct))
+            if filled and "type" not in field.wounds:
+                message = f"reservedTags belong where the struct {struct} is declared; move them there"
+                reading.report("TW614", field.place("reservedTags"), message)
         else:
             if is_common:
                 message = f"a common struct can't declare {struct} inline; declare that in commonStructs too"

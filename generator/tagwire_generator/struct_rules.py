@@ -89,7 +89,7 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
         if is_counted and position not in used:
             text = f"no field uses the struct {struct.name}; remove it if it is a leftover"
-            yield Violation("TW320", "name", text, ("message:structs",), struct=position)
+            yield Violation("TW320", "name", text, ("message:structs", "message:uses"), struct=position)
 
 
 def _cycle_violation(graph: StructGraph) -> Violation:

@@ -50,7 +50,9 @@ class _Plain:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._values() == other._values())
+        if self is other:
+            return True
+        return isinstance(other, _Plain) and type(self) is type(other) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash((type(self), *map(repr, self._values())))
@@ -188,7 +190,10 @@ class Array(_Plain):
         return self.length.width if self.length else 0
 
     def __str__(self) -> str:
-        return _text(self, f"[]{self.element}")
+        element = str(self.element)
+        if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
+            element = element.removeprefix(f"{self.length.name} ")  # said once is enough
+        return _text(self, f"[]{element}")
 
 
 class Nested(_Plain):

@@ -6,12 +6,13 @@ the same walk into a sink that only counts, so that a size and the bytes can't
 disagree.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from struct import error as struct_error
 from struct import pack
 from typing import Any, NoReturn
 
+from tagwire.byte_count import ByteCount
 from tagwire.errors import EncodeError
 from tagwire.layout import (
     Array,
@@ -37,22 +38,6 @@ from tagwire.wire import binary, uuid_bytes
 from tagwire.wire_types import WireType
 
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
-
-
-class ByteCount:
-    """A sink that counts: `+=` and `len()` as a bytearray has them."""
-
-    __slots__ = ("size",)
-
-    def __init__(self) -> None:
-        self.size = 0
-
-    def __iadd__(self, data: "bytes | bytearray | memoryview | ByteCount") -> "ByteCount":
-        self.size += len(data)
-        return self
-
-    def __len__(self) -> int:
-        return self.size
 
 
 Sink = bytearray | ByteCount
@@ -89,7 +74,7 @@ class LayoutWriter:
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     @contextmanager
-    def at(self, step: str | int) -> Iterator[None]:
+    def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
         self.path.pop()  # not after an error: the path is its place

@@ -8,11 +8,13 @@ way round.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tagwire.byte_count import ByteCount
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout, StructLayout, Type
 from tagwire.layout_cursor import dotted
-from tagwire.layout_writer import ByteCount, LayoutWriter, differs
+from tagwire.layout_writer import LayoutWriter, differs
 from tagwire.rows import layout_of
+from tagwire.tagged_section import NO_TAGS
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class _Losses(LayoutWriter):
         for field in struct.missing:
             if differs(get(field.name), field.default_value()):
                 self.keep(field.name, get(field.name), ignorable=field.ignorable)
-        if struct.section is None and get("unknown_tags"):
+        if struct.section is None and differs(get("unknown_tags"), NO_TAGS):
             self.keep("unknown_tags", get("unknown_tags"), ignorable=False)
 
     def value(self, type: Type, value: Any, out: Any) -> None:

@@ -128,7 +128,7 @@ def layout_of(message: "type[Message]", version: int) -> Layout:
 
     Raises UnsupportedVersionError for a version that the message lacks.
     """
-    known: dict[int, Layout] = message._layouts
+    known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
     layout = known.get(version)
     if layout is None:
         if version not in message.VERSIONS:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Union
 
 from tagwire.buffers import as_bytes
+from tagwire.byte_count import ByteCount
 from tagwire.errors import EncodeError, SchemaError
 from tagwire.layout import (
     DEFAULT_STRUCT,
@@ -34,7 +35,7 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.layout_reader import decode
-from tagwire.layout_writer import ByteCount, LayoutWriter, encode, encoded_size
+from tagwire.layout_writer import LayoutWriter, encode, encoded_size
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.optional_buffer import TAG_MAX
 from tagwire.shown import near, shown

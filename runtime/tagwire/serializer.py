@@ -8,9 +8,10 @@ generated code.
 """
 
 from struct import error as struct_error
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from tagwire.buffers import as_bytes
+from tagwire.byte_count import ByteCount
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
 
@@ -67,9 +68,14 @@ class Serializer(Generic[M]):
     @classmethod
     def encoded_size(cls, message: M) -> int:
         """The length of what `encode` gives, in bytes; raises the same errors."""
-        from tagwire.layout_writer import encoded_size
+        out = ByteCount()
+        try:
+            cls.write(message, cast(bytearray, out))
+        except WRITE_FAULTS:
+            from tagwire.layout_writer import encoded_size
 
-        return encoded_size(cls.layout(), message)
+            return encoded_size(cls.layout(), message)
+        return out.size
 
     @classmethod
     def decode(cls, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS) -> M:

@@ -177,12 +177,11 @@ def test_what_decode_prints_is_what_encode_takes() -> None:
 
 
 def test_style_kafka_has_no_records() -> None:
-    value = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": []}
-    value["topicData"] = [{"name": "t", "partitionData": [{"index": 0, "records": "AAAA"}]}]
+    topics = [{"name": "t", "partitionData": [{"index": 0, "records": "AAAA"}]}]
+    value = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": topics}
     encoded = run("encode", "ProduceRequest", "9", stdin=json.dumps(value)).stdout_bytes
     shown = json.loads(run("decode", "ProduceRequest", "9", "--style", "kafka", stdin=encoded).stdout)
-    # Kafka's converters print the size of records; the lossless style has the records themselves.
-    assert "AAAA" not in json.dumps(shown)
+    assert shown["topicData"] == [{"name": "t", "partitionData": [{"index": 0, "records": ""}]}]
 
 
 BAD_BYTES = [

@@ -11,10 +11,8 @@ import pytest
 from tagwire_generator.reader import read_spec
 
 TESTS = Path(__file__).parents[1]
-CASES: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in gzip.open(TESTS / "data" / "kafka_cases" / "validation_cases.jsonl.gz", "rt", encoding="utf-8")
-]
+FILE = TESTS / "data" / "kafka_cases" / "validation_cases.jsonl.gz"
+CASES: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
 
 DIFFERENCES = {
     "valid none": None,
@@ -39,7 +37,7 @@ DIFFERENCES = {
 
 def test_there_are_cases_of_both_verdicts() -> None:
     verdicts = [case["reference"] for case in CASES]
-    assert (verdicts.count("accept"), verdicts.count("reject")) == (64, 98)
+    assert (verdicts.count("accept"), verdicts.count("reject")) == (63, 99)
     assert DIFFERENCES.keys() <= {case["name"] for case in CASES}
 
 

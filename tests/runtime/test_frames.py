@@ -1,6 +1,7 @@
 """Streams into frames, however they are cut."""
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ def test_any_cut_gives_the_same_frames(frames: list[bytes], cuts: list[int]) -> 
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     splitter = FrameSplitter()
     found = []
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         splitter.feed(memoryview(data)[start:end])
         found += list(splitter)
     assert found == frames

@@ -88,7 +88,7 @@ def test_views_are_slices_of_the_other_buffer() -> None:
     value, end = decode(
         layout_of(PollRequest, 2), data, raw=memoryview(data), whole=True, strict=True, limits=DEFAULT_LIMITS
     )
-    assert isinstance(value.snapshot, memoryview) and value.snapshot == b"\x00\x01" and value == FULL
+    assert isinstance(value.snapshot, memoryview) and bytes(value.snapshot) == b"\x00\x01" and value == FULL
     assert end == len(data)
 
 
@@ -105,6 +105,8 @@ BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
 """PollRequest v2 up to its cursor, 24 bytes: no topics, max_wait_ms -1, quota 2^63 - 1."""
 TAIL = BODY[2:] + "ff "
 """Behind the topics, up to the tagged section at byte 25: cursor null."""
+
+STATED = "the 3 bytes that tag 0 states to be the value"
 
 FAULTS = [
     # version, bytes, path, offset, found, expected
@@ -130,7 +132,7 @@ FAULTS = [
     (2, "01" + TAIL + "01 00 05 02", "", 26, "tag 0 of 5 bytes", "at most the 1 byte left"),
     (2, "01" + TAIL + "02 07 00 07 00", "", 28, "tag 7 after tag 7", "ascending tags"),
     (2, "01" + TAIL + "02 07 00 00 01 00", "", 28, "tag 0 after tag 7", "ascending tags"),
-    (2, "01" + TAIL + "01 00 03 02 61 62", "reason", 30, "1 byte after the value", "the 3 bytes that tag 0 states to be the value"),
+    (2, "01" + TAIL + "01 00 03 02 61 62", "reason", 30, "1 byte after the value", STATED),
     (2, "01" + TAIL + "01 00 01 02 61", "reason", 29, "0 bytes left", "1 byte"),
     (2, "01" + TAIL + "01 01 03 01 ff", "", 26, "tag 1 of 3 bytes", "at most the 2 bytes left"),
     (2, "01" + TAIL + "01 01 02 01 ff", "rack", 30, "0 bytes left", "1 byte"),

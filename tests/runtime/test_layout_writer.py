@@ -45,10 +45,10 @@ REFUSALS = [
     (0, {"ratio": "1"}, "ratio", "'1' is no float64"),
     (0, {"ratio": 10**400}, "ratio", "is no float64"),
     (0, {"payload": "text"}, "payload", "'text' is no bytes-like object"),
-    (0, {"topics": 3}, "topics", None),
+    (0, {"topics": 3}, "topics", "3 is no tuple or list of PollTopic"),
     (0, {"topics": ["a"]}, "topics[0]", "'a' is no PollTopic"),
     (0, {"topics": [PollTopic(name=5)]}, "topics[0].name", "5 is no str"),  # type: ignore[arg-type]
-    (0, {"topics": [PollTopic(name="x" * 32768)]}, "topics[0].name", "takes 32768 bytes; a string here has at most 32767"),
+    (0, {"topics": [PollTopic(name="x" * 32768)]}, "topics[0].name", "takes 32768 bytes; a string here has at most"),
     (2, {"topics": [PollTopic(name="é" * 16384)]}, "topics[0].name", "takes 32768 bytes"),
     (0, {"topics": [PollTopic(name="a\ud800")]}, "topics[0].name", "character 1 is the lone surrogate"),
     (2, {"topics": [PollTopic(topic_id="x")]}, "topics[0].topic_id", "'x' is no uuid: a UUID"),  # type: ignore[arg-type]
@@ -58,13 +58,10 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("version", "fields", "path", "words"), REFUSALS)
-def test_values_that_a_version_can_not_carry(
-    version: int, fields: dict[str, Any], path: str, words: str | None
-) -> None:
+def test_values_that_a_version_can_not_carry(version: int, fields: dict[str, Any], path: str, words: str) -> None:
     message = PollRequest()
     for name, value in fields.items():
         setattr(message, name, value)
-    words = words or "is no sequence"
     for call in (encode, encoded_size):
         with pytest.raises(EncodeError) as caught:
             call(layout_of(PollRequest, version), message)
@@ -77,7 +74,7 @@ def test_values_that_a_version_can_not_carry(
 def test_text_and_bytes_are_no_arrays(value: Any) -> None:
     topic = PollTopic()
     topic.partitions = value
-    with pytest.raises(EncodeError, match="is no sequence of int32"):
+    with pytest.raises(EncodeError, match="is no tuple or list of int32"):
         encode(layout_of(PollRequest, 0), PollRequest(topics=[topic]))
 
 
@@ -120,7 +117,7 @@ def test_minus_zero_is_zero_for_a_default_as_in_java() -> None:
 )
 def test_varints_hold_their_bits(bits: int, zigzag: bool, bad: Any) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
-    with pytest.raises(EncodeError, match="is no u?var(int|long): an int from"):
+    with pytest.raises(EncodeError, match=r"is no u?var(int|long): an int from"):
         encode(layout, {"x": bad})
 
 
@@ -128,7 +125,7 @@ def test_dicts_of_structs_without_a_class() -> None:
     text = Sized(WIRE_TYPES["string"], INT16, nullable=False)
     layout = Layout("d", None, StructLayout("d", (Item("name", text, default="n"),)))
     assert encode(layout, {}) == bytes.fromhex("0001 6e")
-    with pytest.raises(EncodeError, match="d has no field 'nmae'; did you mean 'name'?"):
+    with pytest.raises(EncodeError, match=r"d has no field 'nmae'; did you mean 'name'\?"):
         encode(layout, {"nmae": "x"})
     with pytest.raises(EncodeError, match="is no mapping of field names"):
         encode(layout, 5)

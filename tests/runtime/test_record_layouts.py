@@ -176,7 +176,8 @@ V3_VALUE = {
     "body": body(magic=3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
 }
 
-# v3 with attributes in its record, and no timestamp: -1 in 64 bits is nine times ff and 01, 10 bytes. 33 + 8 + 13 = 54 = 36.
+# v3 with attributes in its record, and no timestamp: -1 in 64 bits is nine times ff and 01, 10 bytes.
+# 33 + 8 + 13 = 54 = 36.
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -334,7 +335,7 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80
     body["records"] = [{k: v for k, v in record.items() if k != "attributes"} for record in body["records"]]
     data = encode(V3, {"base_offset": 33, "body": body})
-    # batchLength 4 -> 2, lastOffsetDelta 4 -> 1, baseTimestamp 8 -> 6, maxTimestamp 8 -> 1, and a byte in each of 4 records.
+    # batchLength 4 -> 2, lastOffsetDelta 4 -> 1, baseTimestamp 8 -> 6, maxTimestamp 8 -> 1; a byte in each of 4 records.
     assert len(real_batch()) - len(data) == 2 + 3 + 2 + 7 + 4
     assert read(V3, data)["body"]["max_timestamp_delta"] == body["max_timestamp_delta"]
 

@@ -20,7 +20,7 @@ def foo_response(**options: Any) -> Schema:
 
 VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 
-# By hand: "ab" takes an int16 length and 2 bytes, 4 in all, "x" 3. With the tag's two bytes counted 6 and 5. Zig-zag doubles.
+# By hand: "ab" takes an int16 length and 2 bytes, 4 in all, "x" 3; with the tag's two bytes 6 and 5. Zig-zag doubles.
 EXAMPLES = [
     ({}, "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff", VALUE),
     ({"length_varint": "unsigned"}, "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff", VALUE),
@@ -32,7 +32,11 @@ EXAMPLES = [
     ),
     ({}, "04 0001 ffff 00 00000000", {"user_agent": None, "foos": ()}),
     ({}, "00 00000000", {"user_agent": "", "foos": ()}),
-    ({}, "02 0000 61 08 0001 0002 6162 02 0007 62 00 00000000", {"user_agent": "ab", "foos": (), "unknown_tags": {7: b"b", 0: b"a"}}),
+    (
+        {},
+        "02 0000 61 08 0001 0002 6162 02 0007 62 00 00000000",
+        {"user_agent": "ab", "foos": (), "unknown_tags": {7: b"b", 0: b"a"}},
+    ),
 ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_membership_asks_for_numbers() -> None:
 def test_immutable_hashable_and_copied_whole() -> None:
     versions = Versions(2, 5)
     with pytest.raises(AttributeError, match="immutable"):
-        versions.lowest = 0  # type: ignore[misc]
+        versions.lowest = 0
     assert {versions: 1}[Versions.parse("2-5")] == 1
     assert pickle.loads(pickle.dumps(versions)) == copy.deepcopy(versions) == versions
     assert eval(repr(versions)) == versions

@@ -6,9 +6,10 @@ from uuid import UUID
 import pytest
 
 from tagwire import wire
+from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
+from tagwire.serializer import READ_FAULTS, WRITE_FAULTS
 from tagwire.tagged_section import merged_fields, put_tags, read_tags, tag_header
-from tagwire.wire import Malformed, Refused
 
 ONE = UUID(int=1)
 
@@ -51,8 +52,8 @@ def test_writing(put: Any, value: Any, hex_text: str) -> None:
         (wire.read_compact_strings, 2, "0261 01", ("a", "")),
         (wire.read_uuids, 1, "00" * 15 + "01", (ONE,)),
         (wire.booleans, 2, "0100", (True, False)),
-        (wire.fixed_array("int16").read, 2, "0001ffff", (1, -1)),
-        (wire.fixed_array("int8").read, 200, "07" * 200, (7,) * 200),
+        (fixed_array("int16").read, 2, "0001ffff", (1, -1)),
+        (fixed_array("int8").read, 200, "07" * 200, (7,) * 200),
     ],
 )
 def test_reading(read: Any, count: int, hex_text: str, values: tuple[Any, ...]) -> None:
@@ -82,9 +83,9 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
         (wire.read_binaries, (b"\xff\xff\xff\xff", b"", 0, 1)),
         (wire.read_uuids, (b"\x00" * 15, 0, 1)),
         (wire.booleans, (b"\x01", 0, 2)),
-        (wire.fixed_array("int32").read, (b"\x00" * 7, 0, 2)),
-        (wire.fixed_array("int32").read, (b"", 0, 2**31 - 1)),
-        (wire.fixed_array("int32").read, (b"", 0, -1)),
+        (fixed_array("int32").read, (b"\x00" * 7, 0, 2)),
+        (fixed_array("int32").read, (b"", 0, 2**31 - 1)),
+        (fixed_array("int32").read, (b"", 0, -1)),
         (tag_header, (b"\x01\x00", 0, 1)),
         (tag_header, (b"\x01\x02\x00", 0, -1)),
         (BufferForm("zigzag", counts_tag=False).header, (b"\x03\x00\x01\x00", 0, -1)),
@@ -92,29 +93,34 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
     ],
 )
 def test_bad_bytes_are_refused(call: Any, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(READ_FAULTS):
         call(*arguments)
 
 
 def test_a_boolean_byte_is_0_or_1() -> None:
-    with pytest.raises(IndexError):
+    with pytest.raises(READ_FAULTS):
         wire.booleans(b"\x02", 0, 1)
 
 
 @pytest.mark.parametrize(
-    ("call", "value", "error"),
+    ("call", "value"),
     [
-        (wire.put_string, "x" * 32768, Exception),
-        (wire.put_compact_string, "x" * 32768, Refused),
-        (wire.put_compact_string, "\ud800", UnicodeEncodeError),
-        (wire.put_binary, [1, 2], TypeError),
-        (wire.put_binary, "text", TypeError),
-        (wire.put_booleans, [2], KeyError),
-        (wire.put_uuids, [b"0" * 16], AttributeError),
+        (wire.put_string, "x" * 32768),
+        (wire.put_compact_string, "x" * 32768),
+        (wire.put_compact_string, "\ud800"),
+        (wire.put_string, b"x"),
+        (wire.put_string, None),
+        (wire.put_binary, [1, 2]),
+        (wire.put_binary, "text"),
+        (wire.put_binary, None),
+        (wire.put_booleans, [2]),
+        (wire.put_uuids, [b"0" * 16]),
+        (fixed_array("int16").put, [32768]),
+        (fixed_array("int16").put_compact, ["1"]),
     ],
 )
-def test_bad_values_are_refused(call: Any, value: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
+def test_bad_values_are_refused(call: Any, value: Any) -> None:
+    with pytest.raises(WRITE_FAULTS):
         call(bytearray(), value)
 
 
@@ -133,7 +139,7 @@ def test_tags_are_merged_in_order() -> None:
 
 @pytest.mark.parametrize("unknown", [{1: b""}, {-1: b""}, {8: b""}, {True: b""}, {"1": b""}])
 def test_bad_unknown_tags_are_refused(unknown: Any) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(WRITE_FAULTS):
         merged_fields([], unknown, frozenset({1}), 7)
 
 
@@ -156,5 +162,5 @@ def test_the_readings_of_the_draft(varint: str, counts_tag: bool, hex_text: str)
 
 
 def test_an_empty_value_would_end_the_buffer() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(WRITE_FAULTS):
         BufferForm("zigzag", counts_tag=False).put(bytearray(), [], {5: b""})

@@ -148,9 +148,10 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     apis = {api_key for api_key, _ in pairs}
     clients = {capture.client for capture in good}
     rate = f"{len(good) / outcome.seconds:,.0f} messages/s" if outcome.seconds else "at once"
+    sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}, {size:,} bytes"
+    spoken = f"{count(len(apis), 'API')} in {count(len(pairs), 'version')} altogether"
+    click.echo(f"{count(len(good), 'frame')} ({sides}) of {count(len(clients), 'client')}, {spoken},")
     click.echo(
-        f"{len(good):,} frames ({requests:,} requests, {len(good) - requests:,} responses, {size:,} bytes) of "
-        f"{count(len(clients), 'client')}, {count(len(apis), 'API')} in {count(len(pairs), 'version')} altogether,\n"
         f"decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
         "loading the classes included."
     )

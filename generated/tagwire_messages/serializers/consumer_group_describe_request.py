@@ -23,7 +23,7 @@ _unpack_BB = Struct(">BB").unpack_from
 
 
 class ConsumerGroupDescribeRequestV0(Serializer[ConsumerGroupDescribeRequest]):
-    """Version 0, flexible: group_ids compact []compact string, include_authorized_operations bool."""
+    """Version 0, flexible: group_ids compact []string, include_authorized_operations bool."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupDescribeRequest

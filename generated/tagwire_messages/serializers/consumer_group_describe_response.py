@@ -128,9 +128,8 @@ def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
 
 def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
     """member_id compact string, instance_id nullable compact string, rack_id nullable compact string, member_epoch
-    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []compact
-    string, subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment
-    Assignment."""
+    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []string,
+    subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment Assignment."""
     items = []
     for _ in range(count):
         m = new(Member)
@@ -308,9 +307,9 @@ def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -
 
 def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
     """member_id compact string, instance_id nullable compact string, rack_id nullable compact string, member_epoch
-    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []compact
-    string, subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment
-    Assignment, member_type int8."""
+    int32, client_id compact string, client_host compact string, subscribed_topic_names compact []string,
+    subscribed_topic_regex nullable compact string, assignment Assignment, target_assignment Assignment,
+    member_type int8."""
     items = []
     for _ in range(count):
         m = new(Member)

@@ -77,7 +77,7 @@ def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions])
 class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest]):
     """Version 0, flexible: group_id compact string, member_id compact string, member_epoch int32, instance_id
     nullable compact string, rack_id nullable compact string, rebalance_timeout_ms int32,
-    subscribed_topic_names nullable compact []compact string, server_assignor nullable compact string,
+    subscribed_topic_names nullable compact []string, server_assignor nullable compact string,
     topic_partitions nullable compact []TopicPartitions."""
 
     VERSION = 0
@@ -188,7 +188,7 @@ class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest])
 class ConsumerGroupHeartbeatRequestV1(Serializer[ConsumerGroupHeartbeatRequest]):
     """Version 1, flexible: group_id compact string, member_id compact string, member_epoch int32, instance_id
     nullable compact string, rack_id nullable compact string, rebalance_timeout_ms int32,
-    subscribed_topic_names nullable compact []compact string, subscribed_topic_regex nullable compact string,
+    subscribed_topic_names nullable compact []string, subscribed_topic_regex nullable compact string,
     server_assignor nullable compact string, topic_partitions nullable compact []TopicPartitions."""
 
     VERSION = 1

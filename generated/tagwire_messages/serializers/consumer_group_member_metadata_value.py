@@ -109,9 +109,9 @@ def _write_classic_member_metadata_v0(out: bytearray, items: Iterable[ClassicMem
 
 class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataValue]):
     """Version 0, flexible: instance_id nullable compact string, rack_id nullable compact string, client_id compact
-    string, client_host compact string, subscribed_topic_names compact []compact string,
-    subscribed_topic_regex nullable compact string, rebalance_timeout_ms int32, server_assignor nullable
-    compact string, tag 0 classic_member_metadata nullable ClassicMemberMetadata."""
+    string, client_host compact string, subscribed_topic_names compact []string, subscribed_topic_regex
+    nullable compact string, rebalance_timeout_ms int32, server_assignor nullable compact string, tag 0
+    classic_member_metadata nullable ClassicMemberMetadata."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupMemberMetadataValue

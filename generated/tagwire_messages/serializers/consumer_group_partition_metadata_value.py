@@ -31,7 +31,7 @@ _unpack_iB = Struct(">iB").unpack_from
 
 
 def _read_partition_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionMetadata, ...], int]:
-    """partition int32, racks compact []compact string."""
+    """partition int32, racks compact []string."""
     items = []
     for _ in range(count):
         m = new(PartitionMetadata)

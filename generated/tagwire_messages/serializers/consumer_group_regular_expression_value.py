@@ -14,7 +14,7 @@ _unpack_qqB = Struct(">qqB").unpack_from
 
 
 class ConsumerGroupRegularExpressionValueV0(Serializer[ConsumerGroupRegularExpressionValue]):
-    """Version 0, flexible: topics compact []compact string, version int64, timestamp int64."""
+    """Version 0, flexible: topics compact []string, version int64, timestamp int64."""
 
     VERSION = 0
     MESSAGE = ConsumerGroupRegularExpressionValue

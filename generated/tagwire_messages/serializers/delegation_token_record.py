@@ -23,7 +23,7 @@ _unpack_qqqB = Struct(">qqqB").unpack_from
 
 
 class DelegationTokenRecordV0(Serializer[DelegationTokenRecord]):
-    """Version 0, flexible: owner compact string, requester compact string, renewers compact []compact string,
+    """Version 0, flexible: owner compact string, requester compact string, renewers compact []string,
     issue_timestamp int64, max_timestamp int64, expiration_timestamp int64, token_id compact string."""
 
     VERSION = 0

@@ -55,7 +55,7 @@ class DeleteGroupsRequestV1(DeleteGroupsRequestV0):
 
 
 class DeleteGroupsRequestV2(Serializer[DeleteGroupsRequest]):
-    """Version 2, flexible: groups_names compact []compact string."""
+    """Version 2, flexible: groups_names compact []string."""
 
     VERSION = 2
     MESSAGE = DeleteGroupsRequest

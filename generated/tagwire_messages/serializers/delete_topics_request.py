@@ -108,7 +108,7 @@ class DeleteTopicsRequestV3(DeleteTopicsRequestV1):
 
 
 class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
-    """Version 4, flexible: topic_names compact []compact string, timeout_ms int32."""
+    """Version 4, flexible: topic_names compact []string, timeout_ms int32."""
 
     VERSION = 4
     MESSAGE = DeleteTopicsRequest

@@ -79,7 +79,7 @@ def _write_describe_configs_resource_v1(out: bytearray, items: Iterable[Describe
 def _read_describe_configs_resource_v4(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResource, ...], int]:
-    """resource_type int8, resource_name compact string, configuration_keys nullable compact []compact string."""
+    """resource_type int8, resource_name compact string, configuration_keys nullable compact []string."""
     items = []
     for _ in range(count):
         m = new(DescribeConfigsResource)

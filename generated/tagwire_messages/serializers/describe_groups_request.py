@@ -101,7 +101,7 @@ class DescribeGroupsRequestV4(DescribeGroupsRequestV3):
 
 
 class DescribeGroupsRequestV5(Serializer[DescribeGroupsRequest]):
-    """Version 5, flexible: groups compact []compact string, include_authorized_operations bool."""
+    """Version 5, flexible: groups compact []string, include_authorized_operations bool."""
 
     VERSION = 5
     MESSAGE = DescribeGroupsRequest

@@ -10,7 +10,7 @@ from tagwire_messages.describe_transactions_request import DescribeTransactionsR
 
 
 class DescribeTransactionsRequestV0(Serializer[DescribeTransactionsRequest]):
-    """Version 0, flexible: transactional_ids compact []compact string."""
+    """Version 0, flexible: transactional_ids compact []string."""
 
     VERSION = 0
     MESSAGE = DescribeTransactionsRequest

@@ -129,7 +129,7 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
 
 class FindCoordinatorRequestV4(Serializer[FindCoordinatorRequest]):
-    """Version 4, flexible: key_type int8, coordinator_keys compact []compact string."""
+    """Version 4, flexible: key_type int8, coordinator_keys compact []string."""
 
     VERSION = 4
     MESSAGE = FindCoordinatorRequest

@@ -32,7 +32,7 @@ _unpack_int8s = fixed_array("int8").unpackers
 class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsResponse]):
     """Version 0, flexible: throttle_time_ms int32, error_code int16, client_instance_id uuid, subscription_id int32,
     accepted_compression_types compact []int8, push_interval_ms int32, telemetry_max_bytes int32,
-    delta_temporality bool, requested_metrics compact []compact string."""
+    delta_temporality bool, requested_metrics compact []string."""
 
     VERSION = 0
     MESSAGE = GetTelemetrySubscriptionsResponse

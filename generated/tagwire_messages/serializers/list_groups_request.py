@@ -74,7 +74,7 @@ class ListGroupsRequestV3(Serializer[ListGroupsRequest]):
 
 
 class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
-    """Version 4, flexible: states_filter compact []compact string."""
+    """Version 4, flexible: states_filter compact []string."""
 
     VERSION = 4
     MESSAGE = ListGroupsRequest
@@ -110,7 +110,7 @@ class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
 
 
 class ListGroupsRequestV5(Serializer[ListGroupsRequest]):
-    """Version 5, flexible: states_filter compact []compact string, types_filter compact []compact string."""
+    """Version 5, flexible: states_filter compact []string, types_filter compact []string."""
 
     VERSION = 5
     MESSAGE = ListGroupsRequest

@@ -28,7 +28,7 @@ _unpack_qB = Struct(">qB").unpack_from
 
 
 class ListTransactionsRequestV0(Serializer[ListTransactionsRequest]):
-    """Version 0, flexible: state_filters compact []compact string, producer_id_filters compact []int64."""
+    """Version 0, flexible: state_filters compact []string, producer_id_filters compact []int64."""
 
     VERSION = 0
     MESSAGE = ListTransactionsRequest
@@ -83,8 +83,8 @@ class ListTransactionsRequestV0(Serializer[ListTransactionsRequest]):
 
 
 class ListTransactionsRequestV1(Serializer[ListTransactionsRequest]):
-    """Version 1, flexible: state_filters compact []compact string, producer_id_filters compact []int64,
-    duration_filter int64."""
+    """Version 1, flexible: state_filters compact []string, producer_id_filters compact []int64, duration_filter
+    int64."""
 
     VERSION = 1
     MESSAGE = ListTransactionsRequest
@@ -139,8 +139,8 @@ class ListTransactionsRequestV1(Serializer[ListTransactionsRequest]):
 
 
 class ListTransactionsRequestV2(Serializer[ListTransactionsRequest]):
-    """Version 2, flexible: state_filters compact []compact string, producer_id_filters compact []int64,
-    duration_filter int64, transactional_id_pattern nullable compact string."""
+    """Version 2, flexible: state_filters compact []string, producer_id_filters compact []int64, duration_filter
+    int64, transactional_id_pattern nullable compact string."""
 
     VERSION = 2
     MESSAGE = ListTransactionsRequest

@@ -69,7 +69,7 @@ def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState
 
 
 class ListTransactionsResponseV0(Serializer[ListTransactionsResponse]):
-    """Version 0, flexible: throttle_time_ms int32, error_code int16, unknown_state_filters compact []compact string,
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, unknown_state_filters compact []string,
     transaction_states compact []TransactionState."""
 
     VERSION = 0

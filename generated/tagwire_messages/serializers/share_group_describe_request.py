@@ -23,7 +23,7 @@ _unpack_BB = Struct(">BB").unpack_from
 
 
 class ShareGroupDescribeRequestV1(Serializer[ShareGroupDescribeRequest]):
-    """Version 1, flexible: group_ids compact []compact string, include_authorized_operations bool."""
+    """Version 1, flexible: group_ids compact []string, include_authorized_operations bool."""
 
     VERSION = 1
     MESSAGE = ShareGroupDescribeRequest

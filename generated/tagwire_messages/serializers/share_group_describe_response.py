@@ -126,7 +126,7 @@ def _write_assignment_v1(out: bytearray, items: Iterable[Assignment]) -> None:
 
 def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
     """member_id compact string, rack_id nullable compact string, member_epoch int32, client_id compact string,
-    client_host compact string, subscribed_topic_names compact []compact string, assignment Assignment."""
+    client_host compact string, subscribed_topic_names compact []string, assignment Assignment."""
     items = []
     for _ in range(count):
         m = new(Member)

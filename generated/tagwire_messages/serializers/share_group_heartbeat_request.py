@@ -25,7 +25,7 @@ _unpack_iB = Struct(">iB").unpack_from
 
 class ShareGroupHeartbeatRequestV1(Serializer[ShareGroupHeartbeatRequest]):
     """Version 1, flexible: group_id compact string, member_id compact string, member_epoch int32, rack_id nullable
-    compact string, subscribed_topic_names nullable compact []compact string."""
+    compact string, subscribed_topic_names nullable compact []string."""
 
     VERSION = 1
     MESSAGE = ShareGroupHeartbeatRequest

@@ -21,7 +21,7 @@ from tagwire_messages.share_group_member_metadata_value import ShareGroupMemberM
 
 class ShareGroupMemberMetadataValueV0(Serializer[ShareGroupMemberMetadataValue]):
     """Version 0, flexible: rack_id nullable compact string, client_id compact string, client_host compact string,
-    subscribed_topic_names compact []compact string."""
+    subscribed_topic_names compact []string."""
 
     VERSION = 0
     MESSAGE = ShareGroupMemberMetadataValue

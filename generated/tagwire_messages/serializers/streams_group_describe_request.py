@@ -26,7 +26,7 @@ _unpack_BBB = Struct(">BBB").unpack_from
 
 
 class StreamsGroupDescribeRequestV0(Serializer[StreamsGroupDescribeRequest]):
-    """Version 0, flexible: group_ids compact []compact string, include_authorized_operations bool."""
+    """Version 0, flexible: group_ids compact []string, include_authorized_operations bool."""
 
     VERSION = 0
     MESSAGE = StreamsGroupDescribeRequest
@@ -64,7 +64,7 @@ class StreamsGroupDescribeRequestV0(Serializer[StreamsGroupDescribeRequest]):
 
 
 class StreamsGroupDescribeRequestV1(Serializer[StreamsGroupDescribeRequest]):
-    """Version 1, flexible: group_ids compact []compact string, include_authorized_operations bool,
+    """Version 1, flexible: group_ids compact []string, include_authorized_operations bool,
     include_topology_description bool."""
 
     VERSION = 1

@@ -148,9 +148,8 @@ def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
 
 
 def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtopology, ...], int]:
-    """subtopology_id compact string, source_topics compact []compact string, repartition_sink_topics compact
-    []compact string, state_changelog_topics compact []TopicInfo, repartition_source_topics compact
-    []TopicInfo."""
+    """subtopology_id compact string, source_topics compact []string, repartition_sink_topics compact []string,
+    state_changelog_topics compact []TopicInfo, repartition_source_topics compact []TopicInfo."""
     items = []
     for _ in range(count):
         m = new(Subtopology)
@@ -642,8 +641,8 @@ def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -
 def _read_topology_description_node_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TopologyDescriptionNode, ...], int]:
-    """name compact string, node_type int8, source_topics compact []compact string, sink_topic nullable compact
-    string, stores compact []compact string, successors compact []compact string."""
+    """name compact string, node_type int8, source_topics compact []string, sink_topic nullable compact string,
+    stores compact []string, successors compact []string."""
     items = []
     for _ in range(count):
         m = new(TopologyDescriptionNode)

@@ -216,8 +216,8 @@ def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup
 
 
 def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtopology, ...], int]:
-    """subtopology_id compact string, source_topics compact []compact string, source_topic_regex compact []compact
-    string, state_changelog_topics compact []TopicInfo, repartition_sink_topics compact []compact string,
+    """subtopology_id compact string, source_topics compact []string, source_topic_regex compact []string,
+    state_changelog_topics compact []TopicInfo, repartition_sink_topics compact []string,
     repartition_source_topics compact []TopicInfo, copartition_groups compact []CopartitionGroup."""
     items = []
     for _ in range(count):

@@ -35,8 +35,8 @@ _unpack_i = Struct(">i").unpack_from
 def _read_topology_description_node_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[TopologyDescriptionNode, ...], int]:
-    """name compact string, node_type int8, source_topics compact []compact string, sink_topic nullable compact
-    string, stores compact []compact string, successors compact []compact string."""
+    """name compact string, node_type int8, source_topics compact []string, sink_topic nullable compact string,
+    stores compact []string, successors compact []string."""
     items = []
     for _ in range(count):
         m = new(TopologyDescriptionNode)

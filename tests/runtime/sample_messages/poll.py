@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from sample_messages.base import Sample
-
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Struct
 from tagwire.rows import FieldRow

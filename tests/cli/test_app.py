@@ -1,0 +1,98 @@
+"""`tagwire` itself: its help, its speed, its errors, and what a missing extra says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire_cli.app import COMMANDS, app
+
+HEAVY = ("black", "jinja2", "jsonschema", "lark", "rich", "tagwire_messages")
+
+
+def test_help_names_every_command() -> None:
+    done = CliRunner().invoke(app, ["--help"])
+    assert done.exit_code == 0
+    listed = done.stdout.partition("Commands:\n")[2]
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_an_example(name: str) -> None:
+    done = CliRunner().invoke(app, [name, "-h"])
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) > 6
+    assert name == "engine" or f"tagwire {name}" in done.stdout.partition("Usage:")[2].partition("\n")[2]
+
+
+def test_help_loads_nothing_slow() -> None:
+    script = (
+        "import sys; from click.testing import CliRunner; from tagwire_cli.app import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_misspelled_command() -> None:
+    done = CliRunner().invoke(app, ["genrate"])
+    assert done.exit_code == 2
+    assert "did you mean 'generate'?" in done.stderr
+
+
+@pytest.mark.parametrize(("module", "extra"), [("click", "cli"), ("lark", "generate"), ("black", "generate")])
+def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> None:
+    specs = tmp_path / "message_specs"
+    specs.mkdir()
+    (specs / "FooRequest.json").write_text('{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}')
+    # None in sys.modules: importing it fails as if it were not installed.
+    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
+    script += "from tagwire_cli.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tagwire: {module} is missing; bring it with: pip install 'tagwire[{extra}]'\n"
+
+
+def test_python_m_is_the_same_command() -> None:
+    line = [sys.executable, "-m", "tagwire_cli", "--version"]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout.startswith("tagwire, version ")
+
+
+def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagwire_cli.diagnostics import is_coloured
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert is_coloured(Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not is_coloured(Terminal())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not is_coloured(Terminal())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_problems_on_a_terminal(tmp_path: Path, environment: dict[str, str], coloured: bool) -> None:
+    import os
+    import pty
+
+    (tmp_path / "Foo.json").write_text("{")
+    leader, follower = pty.openpty()
+    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    line = [sys.executable, "-m", "tagwire_cli", "validate", "Foo.json"]
+    env = clean | {"TERM": "xterm"} | environment
+    done = subprocess.run(line, cwd=tmp_path, stdout=follower, stderr=subprocess.PIPE, env=env, check=False)
+    os.close(follower)
+    shown = os.read(leader, 10_000).decode()
+    os.close(leader)
+    assert done.returncode == 1
+    assert ("\x1b[" in shown) is coloured
+    assert "TW103" in shown

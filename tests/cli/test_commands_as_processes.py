@@ -1,0 +1,180 @@
+"""The commands as real processes: pipes, bytes on standard output, terminals, NO_COLOR, exit codes."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LEAVE_V0 = bytes.fromhex("00016700016d")
+ESCAPE = "\x1b["
+COMMITTED = Path(__file__).parents[1] / "data/captures/captures.jsonl.gz"
+
+
+def run(
+    *words: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "tagwire_cli", *words]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=os.environ | environment, check=False)
+
+
+def on_terminal(*words: str, stdin: bytes, **environment: str) -> tuple[int, str]:
+    """Exit code, and what stood on the terminal that was its standard output and error."""
+    master, slave = pty.openpty()
+    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM", "COLUMNS")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tagwire_cli", *words],
+        stdin=subprocess.PIPE,
+        stdout=slave,
+        stderr=slave,
+        env=env | {"TERM": "xterm-256color", "COLUMNS": "200"} | environment,
+    )
+    os.close(slave)
+    assert process.stdin is not None
+    process.stdin.write(stdin)
+    process.stdin.close()
+    seen = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not more:
+            break
+        seen += more
+    os.close(master)
+    return process.wait(), seen.decode().replace("\r\n", "\n")
+
+
+def test_bytes_go_through_a_pipe_unchanged() -> None:
+    decoded = run("decode", "LeaveGroupRequest", "0", stdin=LEAVE_V0)
+    assert (decoded.returncode, decoded.stderr) == (0, b"")
+    encoded = run("encode", "LeaveGroupRequest", "0", stdin=decoded.stdout)
+    assert (encoded.returncode, encoded.stdout, encoded.stderr) == (0, LEAVE_V0, b"")
+
+
+def test_bad_data_leaves_standard_output_empty() -> None:
+    result = run("decode", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"member_id at byte 5" in result.stderr
+
+
+def test_wrong_usage_is_told_apart_from_bad_data() -> None:
+    assert run("decode", "LeaveGroupRequest").returncode == 2
+    assert run("decode", "LeaveGroupRequest", "0", "--nosuch").returncode == 2
+    assert run("nosuch").returncode == 2
+
+
+def test_closed_standard_input_is_told_in_words() -> None:
+    script = f"exec {sys.executable} -m tagwire_cli decode LeaveGroupRequest 0 <&-"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", "tagwire: standard input is closed\n")
+
+
+def test_json_is_utf8_in_every_locale() -> None:
+    data = bytes.fromhex("0003c3a96700016d")
+    result = run("decode", "LeaveGroupRequest", "0", stdin=data, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert json.loads(result.stdout.decode()) == {"groupId": "ég", "memberId": "m"}
+
+
+@pytest.mark.parametrize("words", [["explain", "LeaveGroupRequest", "0"], ["show", "LeaveGroupRequest"]])
+def test_colours_are_for_terminals_and_not_for_no_color(words: list[str]) -> None:
+    assert ESCAPE.encode() not in run(*words, stdin=LEAVE_V0).stdout
+    code, coloured = on_terminal(*words, stdin=LEAVE_V0)
+    assert code == 0 and ESCAPE in coloured
+    code, plain = on_terminal(*words, stdin=LEAVE_V0, NO_COLOR="1")
+    assert code == 0 and ESCAPE not in plain
+    assert plain == run(*words, stdin=LEAVE_V0).stdout.decode()
+
+
+def test_the_fault_is_red_on_a_terminal() -> None:
+    code, text = on_terminal("explain", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
+    [fault] = [line for line in text.splitlines() if "fault" in line]
+    assert code == 1 and ESCAPE + "1;31m" in fault
+
+
+def test_bytes_are_kept_off_a_terminal() -> None:
+    json_text = b'{"groupId": "g", "memberId": "m"}'
+    code, text = on_terminal("encode", "LeaveGroupRequest", "0", stdin=json_text)
+    assert code == 2 and "use --hex" in text
+    assert on_terminal("encode", "LeaveGroupRequest", "0", "--hex", stdin=json_text) == (0, "00016700016d\n")
+
+
+def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:
+    code, text = on_terminal("demo", str(COMMITTED), stdin=b"", COLUMNS="80")
+    assert code == 0 and ESCAPE in text and "librdkafka-2.16.0" in text
+
+
+# ---------------------------------------------------------------- a project with messages of its own
+
+SETTINGS = """\
+[[tool.tagwire.sets]]
+specs = "specs"
+package = "pings"
+output = "src"
+"""
+
+
+def test_the_first_spec_set_of_a_project_is_its_package(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "specs").mkdir()
+    fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
+    for kind, key in (("request", 7), ("response", 7)):
+        name = f"Ping{kind.title()}"
+        spec = {"apiKey": key, "type": kind, "name": name, "validVersions": "0", "flexibleVersions": "none"}
+        (tmp_path / "specs" / f"{name}.json").write_text(json.dumps(spec | {"fields": fields}))
+    before = run("messages", cwd=tmp_path)
+    assert before.returncode == 2 and b"'pings' can't be imported" in before.stderr
+
+    assert run("generate", "--no-cache", cwd=tmp_path).returncode == 0
+    names = [each["name"] for each in json.loads(run("messages", "--json", cwd=tmp_path).stdout)]
+    assert names == ["PingRequest", "PingResponse"]
+    inside = run("encode", "PingRequest", "0", "--hex", stdin=b'{"nonce": 258}', cwd=tmp_path / "specs")
+    assert (inside.returncode, inside.stdout) == (0, b"0000000000000102\n")
+
+    kafka = run("decode", "LeaveGroupRequest", "0", "--package", "tagwire_messages", stdin=LEAVE_V0, cwd=tmp_path)
+    assert json.loads(kafka.stdout) == {"groupId": "g", "memberId": "m"}
+    header = run("messages", "--kind", "header", cwd=tmp_path)
+    assert header.returncode == 2 and b"there are request, response" in header.stderr
+
+
+def test_outside_of_any_project_the_messages_are_kafkas(tmp_path: Path) -> None:
+    assert json.loads(run("show", "LeaveGroupRequest", "--json", cwd=tmp_path).stdout)["apiKey"] == 13
+
+
+def test_settings_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\nset = 1\n")
+    result = run("messages", cwd=tmp_path)
+    assert result.returncode == 2 and b"did you mean 'sets'?" in result.stderr
+
+
+# ---------------------------------------------------------------- what an installation without extras says
+
+
+def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command in an interpreter that can't import `module`."""
+    script = f"import sys; sys.modules[{module!r}] = None; from tagwire_cli.__main__ import main; main()"
+    command = [sys.executable, "-c", script, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, input="")
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("click", ["messages"], "cli"),
+        ("lark", ["import", str(COMMITTED.parent), "--out", "nosuch"], "generate"),
+    ],
+)
+def test_a_missing_extra_is_named(module: str, words: list[str], extra: str) -> None:
+    result = without(module, *words)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"pip install 'tagwire[{extra}]'" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("module", ["lark", "jinja2", "jsonschema", "black", "rich"])
+def test_decoding_needs_click_alone(module: str) -> None:
+    assert without(module, "show", "LeaveGroupRequest").returncode == 0
+    assert without(module, "decode", "LeaveGroupRequest", "0").returncode == 1

@@ -1,0 +1,168 @@
+"""`tagwire generate`: what it writes, says and exits with."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from spec_projects import PACKAGE, edit_spec, make_project, read_tree, write_spec
+
+from tagwire_cli.app import app
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_project(tmp_path))
+    monkeypatch.delenv("CI", raising=False)
+    return tmp_path
+
+
+def generate(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["generate", *arguments])
+
+
+@pytest.fixture
+def generated(project: Path) -> Path:
+    assert generate().exit_code == 0
+    return project
+
+
+def test_the_first_run_writes_everything(project: Path) -> None:
+    done = generate()
+    assert done.exit_code == 0
+    assert done.stdout == ""
+    assert "wrote src/pings/ping_request.py\n" in done.stderr
+    assert (project / PACKAGE / "serializers" / "ping_response.py").is_file()
+
+
+def test_a_second_run_changes_nothing(generated: Path) -> None:
+    before = read_tree(generated / PACKAGE)
+    stamps = {path: path.stat().st_mtime_ns for path in (generated / PACKAGE).rglob("*.py")}
+    done = generate("--exit-non-zero-on-change")
+    assert (done.exit_code, done.stderr) == (0, "1 package up to date\n")
+    assert read_tree(generated / PACKAGE) == before
+    assert {path: path.stat().st_mtime_ns for path in (generated / PACKAGE).rglob("*.py")} == stamps
+
+
+@pytest.mark.parametrize("option", ["--check", "--diff"])
+def test_check_and_diff_never_write(project: Path, option: str) -> None:
+    generate(option, "--no-cache")
+    assert not (project / "src").exists()
+    assert sorted(path.name for path in project.iterdir()) == ["message_specs", "pyproject.toml"]
+
+
+def test_check_is_about_the_files_on_disk(generated: Path) -> None:
+    assert generate("--check").exit_code == 0
+    module = generated / PACKAGE / "ping_request.py"
+    text = module.read_text(encoding="utf-8")
+    module.write_text(text + "# by hand\n", encoding="utf-8")
+    done = generate("--check")
+    assert done.exit_code == 1
+    assert "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n" == done.stderr
+    module.unlink()
+    assert generate("--check").exit_code == 1
+    assert not module.exists()
+
+
+def test_check_sees_an_edited_spec_a_stale_module_and_a_new_message(generated: Path) -> None:
+    edit_spec(generated, "PingRequest", "Nonce", "Number")
+    assert "would rewrite src/pings/ping_request.py" in generate("--check").stderr
+    edit_spec(generated, "PingRequest", "Number", "Nonce")
+    assert generate("--check").exit_code == 0
+
+    for name in ("PingRequest", "PingResponse"):
+        (generated / "message_specs" / f"{name}.json").unlink()
+    for name in ("PongRequest", "PongResponse"):
+        write_spec(generated, name)
+    done = generate("--check")
+    assert done.exit_code == 1
+    assert "would delete src/pings/ping_request.py" in done.stderr
+    assert "would write src/pings/serializers/pong_response.py" in done.stderr
+
+
+def test_the_diff_is_data_and_applies(generated: Path) -> None:
+    edit_spec(generated, "PingRequest", "Nonce", "Number")
+    done = generate("--diff")
+    assert done.exit_code == 0, "as with black, only --check makes a difference a failure"
+    assert "--- a/src/pings/ping_request.py\n+++ b/src/pings/ping_request.py\n@@" in done.stdout
+    assert any(line.startswith("+") and "number" in line for line in done.stdout.splitlines())
+    assert "2 files would change" in done.stderr
+    assert generate("--diff", "--check").exit_code == 1
+
+
+def test_exit_non_zero_on_change(generated: Path) -> None:
+    edit_spec(generated, "PingRequest", "Nonce", "Number")
+    done = generate("--exit-non-zero-on-change")
+    assert done.exit_code == 1
+    assert "rewrote src/pings/ping_request.py" in done.stderr
+    assert generate("--exit-non-zero-on-change").exit_code == 0
+
+
+def test_a_broken_spec_is_shown_with_its_place_and_nothing_is_written(generated: Path) -> None:
+    edit_spec(generated, "PingRequest", "int64", "int65")
+    edit_spec(generated, "PingResponse", "Nonce", "Number")
+    before = read_tree(generated / PACKAGE)
+    done = generate()
+    assert done.exit_code == 1
+    assert "message_specs/PingRequest.json:10:" in done.stderr
+    assert "int65" in done.stderr and "^" in done.stderr
+    assert "1 error; nothing was written" in done.stderr
+    assert done.stdout == ""
+    assert read_tree(generated / PACKAGE) == before
+
+
+def test_warnings_are_counted_not_shown(project: Path) -> None:
+    write_spec(project, "PingRequest", deprecatedVersions="7-8")
+    done = generate()
+    assert done.exit_code == 0
+    assert done.stderr.startswith("1 warning; `tagwire validate` shows them\n")
+
+
+def test_a_hand_written_file_in_the_way(project: Path) -> None:
+    mine = project / PACKAGE / "ping_request.py"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine\n")
+    done = generate()
+    assert done.exit_code == 1
+    assert "ping_request.py is in the way" in done.stderr
+    assert [path for path in (project / "src").rglob("*") if path.is_file()] == [mine]
+
+
+def test_one_set_of_several(project: Path) -> None:
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(text + text.replace('"pings"', '"others"'))
+    assert generate("--set", "others").exit_code == 0
+    assert [path.name for path in (project / "src").iterdir()] == ["others"]
+    done = generate("--set", "pongs")
+    assert done.exit_code == 2
+    assert "no set writes 'pongs'; there are pings, others" in done.stderr
+
+
+def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(text + text.replace('"pings"', '"others"').replace("message_specs", "more_specs"))
+    done = generate()
+    assert done.exit_code == 1
+    assert "more_specs: there is no such folder of specs" in done.stderr
+    assert not (project / "src").exists()
+
+
+def test_wrong_settings_are_wrong_usage(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.tagwire]\nset = 1\n")
+    done = generate("--check")
+    assert done.exit_code == 2
+    assert "unknown key 'set'; did you mean 'sets'?" in done.stderr
+
+
+def test_it_works_from_a_folder_below(generated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(generated / "message_specs")
+    assert generate("--check").exit_code == 0
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [(["--no-cache"], {}), ([], {"CI": "true"})])
+def test_without_cache(project: Path, arguments: list[str], environment: dict[str, str]) -> None:
+    assert CliRunner(env=environment).invoke(app, ["generate", *arguments]).exit_code == 0
+    assert not (project / ".tagwire_cache").exists()
+
+
+def test_with_cache(generated: Path) -> None:
+    assert (generated / ".tagwire_cache" / "pings").is_dir()

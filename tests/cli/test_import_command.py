@@ -1,0 +1,72 @@
+"""`tagwire import`: jars and folders to canonical specs; what it reports and refuses."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tagwire_cli.app import app
+
+SPEC: dict[str, Any] = {
+    "apiKey": 900,
+    "type": "request",
+    "listeners": ["broker"],
+    "name": "PingRequest",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [{"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that is not taken."}],
+}
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ("import", *map(str, words)))
+
+
+def jar(path: Path, entry: str = "common/message/PingRequest.json", spec: dict[str, Any] = SPEC) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(entry, json.dumps(spec))
+    return path
+
+
+def test_a_jar(tmp_path: Path) -> None:
+    result = run(jar(tmp_path / "kafka-clients-9.9.9.jar"), "--out", tmp_path / "specs")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "1 specs (clients: 1)" in result.stdout and "1 specs written, 0 unchanged" in result.stdout
+    written = (tmp_path / "specs/clients/PingRequest.json").read_text()
+    assert "Nonce" in written and "Prose" not in written
+
+
+def test_a_folder_needs_its_component(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/PingRequest.json").write_text(json.dumps(SPEC))
+    result = run(tmp_path / "mine", "--out", tmp_path / "specs")
+    assert result.exit_code == 1 and "say the component" in result.stderr
+    assert not (tmp_path / "specs").exists()
+    assert run(tmp_path / "mine", "--component", "pings", "--out", tmp_path / "specs").exit_code == 0
+    assert (tmp_path / "specs/pings/PingRequest.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("entry", "changes", "text"),
+    [
+        ("common/message/PingRequest.json", {"validVersions": "often"}, "PingRequest.json"),
+        ("../PingRequest.json", {}, "leads out of the archive"),
+        ("elsewhere/PingRequest.json", {}, "no message specs"),
+    ],
+)
+def test_a_bad_jar_is_refused_and_nothing_written(
+    tmp_path: Path, entry: str, changes: dict[str, Any], text: str
+) -> None:
+    bad = jar(tmp_path / "kafka-clients-9.9.9.jar", entry, SPEC | changes)
+    result = run(bad, "--out", tmp_path / "specs")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert text in result.stderr
+    assert not (tmp_path / "specs").exists()
+
+
+@pytest.mark.parametrize("words", [[], ["nosuch.jar", "--out", "specs"], ["--out", "specs"]])
+def test_wrong_usage(words: list[str]) -> None:
+    assert run(*words).exit_code == 2

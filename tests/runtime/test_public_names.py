@@ -1,0 +1,75 @@
+"""`import tagwire` is cheap, complete and typed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tagwire
+
+SOURCE = Path(tagwire.__file__)
+
+
+@pytest.mark.parametrize("name", tagwire.__all__)
+def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
+    value = getattr(tagwire, name)
+    assert getattr(tagwire, name) is value
+    assert name == "RUNTIME_LEVEL" or value.__doc__
+
+
+def test_type_checkers_and_the_interpreter_see_the_same_names() -> None:
+    tree = ast.parse(SOURCE.read_text())
+    (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        (alias.name, str(node.module))
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name for name, _ in imported} == set(tagwire.__all__)
+    assert imported == {(name, f"tagwire.{module}") for name, module in tagwire._MODULE_OF.items()}
+
+
+def test_other_names_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'tagwire' has no attribute 'nothing'"):
+        _ = tagwire.nothing
+    assert set(tagwire.__all__) < set(dir(tagwire))
+    assert tagwire.__version__ == "0.1.0"
+
+
+def run(code: str) -> None:
+    subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SOURCE.parents[1])!r})\n{code}"], check=True
+    )
+
+
+def test_importing_loads_no_more_than_it_must() -> None:
+    run(
+        "before = set(sys.modules); import tagwire, tagwire.registry; new = set(sys.modules) - before;"
+        "bad = {'json', 'dataclasses', 'inspect', 'base64', 'uuid', 'struct'} & new; assert not bad, bad;"
+        "bad = {'tagwire.layout', 'tagwire.wire', 'tagwire.message'} & new; assert not bad, bad"
+    )
+
+
+def test_submodules_do_not_hide_the_functions() -> None:
+    run(
+        "import tagwire.tracer, tagwire.engines, tagwire.negotiation, tagwire.annotations; import tagwire as t;"
+        "assert callable(t.trace) and callable(t.engine) and callable(t.negotiate) and callable(t.annotate)"
+    )
+
+
+def test_the_engine() -> None:
+    assert tagwire.engine() == "python"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [("rust", "'native' or 'python' was expected"), ("native", "no native engine")]
+)
+def test_engines_that_are_not_there(value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", value)
+    with pytest.raises(tagwire.EngineError, match=message):
+        tagwire.engine()
+    monkeypatch.setenv("TAGWIRE_ENGINE", "python")
+    assert tagwire.engine() == "python"
