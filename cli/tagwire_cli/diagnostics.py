@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from tagwire_generator.problems import Problem
 
 __all__ = ["count", "is_coloured", "print_error", "print_json", "print_problems", "summary"]
+
+
+class _Stream(Protocol):
+    def isatty(self) -> bool: ...
+
 
 _COLOURS = {"error": "bold red", "warning": "bold yellow"}
 
@@ -79,6 +84,6 @@ def summary(problems: Sequence["Problem"]) -> str:
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
-def is_coloured(stream: TextIO) -> bool:
+def is_coloured(stream: _Stream) -> bool:
     """Whether a stream is a terminal whose user has not set NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

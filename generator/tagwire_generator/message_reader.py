@@ -121,13 +121,18 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         wounds.add("flexibleVersions")
     if "versionsWithOptional" in wounds:
         return
-    optional = values.get("versionsWithOptional")
+    optional: Versions | None = values.get("versionsWithOptional")
     if not optional and (place := _first_optional_fields(node)) is not None:
         message = "optional fields need versions; name them in the message's versionsWithOptional, as in 9+"
         reading.report("TW702", place, message)
         wounds.add("versionsWithOptional")
+    elif not optional:
+        reading.optional_versions = NONE
     else:
-        reading.optional_versions = optional or NONE
+        # a closed range is the message's fault alone: its fields are read as if it were open
+        reading.optional_versions = Versions(optional.lowest, HIGHEST)
+        if optional != reading.optional_versions:
+            reading.message_wounds.add("versionsWithOptional")
 
 
 def _first_optional_fields(node: Object) -> Node | None:

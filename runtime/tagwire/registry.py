@@ -178,7 +178,7 @@ class Registry:
 
     def decode_header(
         self, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
-    ) -> "tuple[Message, int]":
+    ) -> tuple[Any, int]:
         """The header of a request frame, and where the body begins.
 
         Works for versions that the request lacks, so that a broker can answer them.

@@ -16,7 +16,9 @@ def test_help_names_every_command() -> None:
     done = CliRunner().invoke(app, ["--help"])
     assert done.exit_code == 0
     listed = done.stdout.partition("Commands:\n")[2]
-    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == list(COMMANDS)
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == list(
+        COMMANDS
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -47,7 +49,9 @@ def test_a_misspelled_command() -> None:
 def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> None:
     specs = tmp_path / "message_specs"
     specs.mkdir()
-    (specs / "FooRequest.json").write_text('{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}')
+    (specs / "FooRequest.json").write_text(
+        '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
+    )
     # None in sys.modules: importing it fails as if it were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"

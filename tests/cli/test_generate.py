@@ -57,7 +57,9 @@ def test_check_is_about_the_files_on_disk(generated: Path) -> None:
     module.write_text(text + "# by hand\n", encoding="utf-8")
     done = generate("--check")
     assert done.exit_code == 1
-    assert "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n" == done.stderr
+    assert (
+        "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n" == done.stderr
+    )
     module.unlink()
     assert generate("--check").exit_code == 1
     assert not module.exists()
@@ -139,7 +141,9 @@ def test_one_set_of_several(project: Path) -> None:
 
 def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
     text = (project / "pyproject.toml").read_text()
-    (project / "pyproject.toml").write_text(text + text.replace('"pings"', '"others"').replace("message_specs", "more_specs"))
+    (project / "pyproject.toml").write_text(
+        text + text.replace('"pings"', '"others"').replace("message_specs", "more_specs")
+    )
     done = generate()
     assert done.exit_code == 1
     assert "more_specs: there is no such folder of specs" in done.stderr

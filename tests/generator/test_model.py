@@ -1,6 +1,7 @@
 """The model checks itself: what is built by hand obeys the same rules as what is read."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,7 +35,13 @@ def struct(name: str, *fields: FieldSpec, **more: Any) -> StructSpec:
 
 
 def message(*fields: FieldSpec, **more: Any) -> MessageSpec:
-    keys = {"name": "Sample", "kind": "data", "valid_versions": Versions(0, 3), "flexible_versions": ALL, **more}
+    keys: dict[str, Any] = {
+        "name": "Sample",
+        "kind": "data",
+        "valid_versions": Versions(0, 3),
+        "flexible_versions": ALL,
+        **more,
+    }
     return MessageSpec(fields=fields, **keys)
 
 
@@ -64,7 +71,7 @@ def test_each_entity_fits_its_type() -> None:
         assert field(type=type, entity_type=entity).entity_type == entity
 
 
-TAGGED = {"tag": 0, "tagged_versions": ALL}
+TAGGED: dict[str, Any] = {"tag": 0, "tagged_versions": ALL}
 RESPONSE: dict[str, Any] = {"kind": "response"}
 
 INVALID = [
@@ -230,12 +237,13 @@ def test_elements_of_arrays_take_bytes() -> None:
     assert arrays(Versions.parse("2+"), versions=Versions.parse("2+"))
     assert arrays(NONE, late, versions=Versions.parse("2+"))
     assert arrays(NONE, dialect="draft", optional_versions=ALL)
-    for build in (
+    refused: list[Callable[[], MessageSpec]] = [
         lambda: arrays(NONE),
         lambda: arrays(Versions.parse("1+")),
         lambda: arrays(NONE, late),
         lambda: arrays(NONE, field(versions=Versions(0, 1)), versions=Versions.parse("1+")),
-    ):
+    ]
+    for build in refused:
         with pytest.raises(InvalidSpec) as caught:
             build()
         assert caught.value.rule == "TW311"

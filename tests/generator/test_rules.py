@@ -275,6 +275,7 @@ ERRORS = [
         ),
     ),
     ("TW703", draft(versions='"versionsWithOptional": §"1-3",')),
+    ("TW703", draft(INT, '{"name": "A", "type": "int8", "tag": 1}', versions='"versionsWithOptional": §"1",')),
     ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"versions": "1+"}')),
     ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"mapKey": true}')),
     ("TW705", draft(optional=f'{{"name": "A", "type": §"[]S", "tag": 1, "fields": [{INT}]}}')),

@@ -88,7 +88,10 @@ REFUSED = {
     "no TOML": ("[tool.tagwire", "the file is not TOML"),
     "no table": ("[tool]\ntagwire = 3", "tool.tagwire is no table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
-    "unknown key of the section": ('[tool.tagwire]\ntemplate = "x"', "unknown key 'template'; did you mean 'templates'?"),
+    "unknown key of the section": (
+        '[tool.tagwire]\ntemplate = "x"',
+        "unknown key 'template'; did you mean 'templates'?",
+    ),
     "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
     "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates"),
     "no specs": ('[[tool.tagwire.sets]]\npackage = "a"', "specs is missing"),
@@ -103,7 +106,10 @@ REFUSED = {
     "unknown option": (SET + "options = { tag_gap = true }", "did you mean tag_gaps?"),
     "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
     "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
-    "a package in a package": (SET + SET.replace("messages", "messages.more"), "give each spec set a folder of its own"),
+    "a package in a package": (
+        SET + SET.replace("messages", "messages.more"),
+        "give each spec set a folder of its own",
+    ),
 }
 
 

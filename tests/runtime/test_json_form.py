@@ -208,8 +208,8 @@ def test_no_object_at_all(obj: Any) -> None:
 
 def test_uuids_may_be_padded() -> None:
     obj = {**PLAIN, "topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW7A=="}]}
-    (topic,) = PollRequest.from_json(obj, 2).topics or ()
-    assert str(topic.topic_id) == "1f728a3b-8353-44f6-825a-d1269b7bd6ec"
+    topics = PollRequest.from_json(obj, 2).topics
+    assert topics is not None and str(topics[0].topic_id) == "1f728a3b-8353-44f6-825a-d1269b7bd6ec"
 
 
 @given(

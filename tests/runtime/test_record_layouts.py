@@ -335,7 +335,7 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80
     body["records"] = [{k: v for k, v in record.items() if k != "attributes"} for record in body["records"]]
     data = encode(V3, {"base_offset": 33, "body": body})
-    # batchLength 4 -> 2, lastOffsetDelta 4 -> 1, baseTimestamp 8 -> 6, maxTimestamp 8 -> 1; a byte in each of 4 records.
+    # batchLength 4 -> 2, lastOffsetDelta 4 -> 1, baseTimestamp 8 -> 6, maxTimestamp 8 -> 1; 4 records, 1 each.
     assert len(real_batch()) - len(data) == 2 + 3 + 2 + 7 + 4
     assert read(V3, data)["body"]["max_timestamp_delta"] == body["max_timestamp_delta"]
 

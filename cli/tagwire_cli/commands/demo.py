@@ -51,7 +51,7 @@ class _Outcome:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
 @package_option
 def command(file: Path, package: str | None) -> None:
-    """Decode captured traffic of real clients, and encode it again to the same bytes.
+    """Decode captured traffic, and encode it to the same bytes.
 
     FILE has a frame a line, as JSON (gzipped or not): client_label, dir ("req"
     or "resp"), api_key, api_version and hex. Each frame is decoded strictly.

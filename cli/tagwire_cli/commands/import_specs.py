@@ -21,7 +21,7 @@ __all__ = ["command"]
 )
 @click.option("--component", metavar="NAME", help="The component, for sources whose names do not tell it.")
 def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
-    """Read the message specs in the jars of a Kafka release, and write them as canonical specs.
+    """Write canonical specs from the jars of a Kafka release.
 
     JAR is a jar of org.apache.kafka, or a folder of *.json. Only facts are
     taken: names, types, versions, tags, defaults, flags; header versions are

@@ -1,6 +1,5 @@
 """`tagwire rule`: the rules of the spec language, in words."""
 
-import difflib
 import textwrap
 
 import click
@@ -28,8 +27,6 @@ def command(rule_id: str | None) -> None:
         return
     rule = RULES.get(rule_id.upper())
     if rule is None:
-        near = difflib.get_close_matches(rule_id.upper(), RULES, 1)
-        hint = f"did you mean {near[0]}?" if near else "`tagwire rule` lists them all."
-        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}", param_hint="ID")
+        raise click.BadParameter(f"there is no rule {rule_id!r}; `tagwire rule` lists them all", param_hint="ID")
     click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")
     click.echo(textwrap.fill(rule.explanation, 88))

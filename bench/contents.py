@@ -1,0 +1,194 @@
+"""What the benchmarks send: plain data, the same for every library.
+
+The messages are those that brokers and clients exchange most, in sizes that
+are real for a large cluster. Broker and partition numbers are small, as they
+are in real clusters (CPython keeps the ints from -5 to 256 ready).
+"""
+
+from random import Random
+from typing import NamedTuple
+from uuid import UUID
+
+__all__ = [
+    "ApiVersions",
+    "Fetch",
+    "Heartbeat",
+    "Metadata",
+    "OffsetCommit",
+    "Produce",
+    "api_versions",
+    "fetch",
+    "heartbeat",
+    "metadata",
+    "offset_commit",
+    "produce",
+]
+
+_TOPICS = 10
+_PARTITIONS = 10
+_RECORDS = Random(2025).randbytes(1024)
+"""What a partition's record batches are in the benchmarks: bytes that no codec looks into."""
+
+
+class ApiVersions(NamedTuple):
+    """Content of an ApiVersionsResponse."""
+
+    error_code: int
+    api_keys: list[tuple[int, int, int]]
+    """Key, lowest and highest version."""
+    throttle_time_ms: int
+
+
+class Broker(NamedTuple):
+    """A broker of a cluster."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str
+
+
+class Partition(NamedTuple):
+    """A partition of a topic."""
+
+    error_code: int
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    replica_nodes: list[int]
+    isr_nodes: list[int]
+    offline_replicas: list[int]
+
+
+class Topic(NamedTuple):
+    """A topic of a cluster."""
+
+    error_code: int
+    name: str
+    topic_id: UUID
+    is_internal: bool
+    partitions: list[Partition]
+
+
+class Metadata(NamedTuple):
+    """Content of a MetadataResponse."""
+
+    throttle_time_ms: int
+    brokers: list[Broker]
+    cluster_id: str
+    controller_id: int
+    topics: list[Topic]
+
+
+class Produce(NamedTuple):
+    """Content of a ProduceRequest."""
+
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topics: list[tuple[str, list[tuple[int, bytes]]]]
+    """Name, then index and records of each partition."""
+
+
+class FetchedPartition(NamedTuple):
+    """A partition of a FetchResponse."""
+
+    partition_index: int
+    error_code: int
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted_transactions: None
+    preferred_read_replica: int
+    records: bytes
+
+
+class Fetch(NamedTuple):
+    """Content of a FetchResponse."""
+
+    throttle_time_ms: int
+    error_code: int
+    session_id: int
+    topics: list[tuple[str, list[FetchedPartition]]]
+
+
+class CommittedPartition(NamedTuple):
+    """A partition of an OffsetCommitRequest."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    committed_metadata: str
+
+
+class OffsetCommit(NamedTuple):
+    """Content of an OffsetCommitRequest."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+    topics: list[tuple[str, list[CommittedPartition]]]
+
+
+class Heartbeat(NamedTuple):
+    """Content of a HeartbeatResponse."""
+
+    throttle_time_ms: int
+    error_code: int
+
+
+def api_versions() -> ApiVersions:
+    """A broker with 60 APIs."""
+    return ApiVersions(0, [(key, key % 3, 3 + key % 15) for key in range(60)], 123)
+
+
+def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Metadata:
+    """A cluster of 20 brokers with 1,000 topics of 12 partitions, each on three brokers."""
+    random = Random(7)
+    return Metadata(
+        0,
+        [Broker(number, f"broker-{number}.kafka.example.com", 9092, f"rack-{number % 3}") for number in range(brokers)],
+        "cluster-5K2x8QFbTvG0sY1m",
+        3,
+        [_topic(number, partitions, brokers, random) for number in range(topics)],
+    )
+
+
+def _topic(number: int, partitions: int, brokers: int, random: Random) -> Topic:
+    topic_id = UUID(int=random.getrandbits(128), version=4)
+    placed = []
+    for index in range(partitions):
+        replicas = [(number + index + step) % brokers for step in range(3)]
+        placed.append(Partition(0, index, replicas[0], 5 + number % 7, replicas, list(replicas), []))
+    return Topic(0, f"topic-{number:05d}-events", topic_id, False, placed)
+
+
+def produce() -> Produce:
+    """10 topics of 10 partitions, 1 KiB of records each."""
+    return Produce(None, -1, 30000, [(f"topic-{topic}", _batches()) for topic in range(_TOPICS)])
+
+
+def _batches() -> list[tuple[int, bytes]]:
+    return [(index, _RECORDS) for index in range(_PARTITIONS)]
+
+
+def fetch() -> Fetch:
+    """10 topics of 10 partitions, 1 KiB of records each."""
+    partitions = [
+        FetchedPartition(index, 0, 100000 + index, 99990 + index, 10, None, -1, _RECORDS)
+        for index in range(_PARTITIONS)
+    ]
+    return Fetch(0, 0, 77, [(f"topic-{topic}", partitions) for topic in range(_TOPICS)])
+
+
+def offset_commit() -> OffsetCommit:
+    """A consumer's 100 partitions of one topic."""
+    partitions = [CommittedPartition(index, 1_000_000 + index * 37, 7, "meta") for index in range(100)]
+    member = "member-9c9b3a6e-7d0e-4d55-8b3c-0a3f9b7f5f11"
+    return OffsetCommit("my-consumer-group", 42, member, None, [("topic-orders", partitions)])
+
+
+def heartbeat() -> Heartbeat:
+    """The smallest answer there is: what a call costs apart from its bytes."""
+    return Heartbeat(0, 0)

@@ -1,0 +1,125 @@
+"""Every example of README.md and docs/*.md is executed, and what it prints is held against what the page says.
+
+    python   runs in one namespace for each page
+    sh       runs through bash, with the commands of this environment; its error output is printed too
+    text     right behind one of them: what that one prints; a line of three dots stands for any lines
+
+All examples of a page share an empty folder and run in their order. Blocks of other languages are shown, not run;
+what a `console` block asks of make must at least be a target.
+"""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN_ONLY = {"console", "jinja", "json", "toml", "text", "yaml"}
+
+
+class Example(NamedTuple):
+    """A block that is executed."""
+
+    place: str
+    language: str
+    code: str
+    expected: str | None
+
+
+def examples(page: Path) -> Iterator[Example]:
+    text = page.read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    for number, block in enumerate(blocks):
+        place = f"{page.name}:{text.count(chr(10), 0, block.start()) + 1}"
+        language = block["language"]
+        if language not in ("python", "sh"):
+            assert language in SHOWN_ONLY, f"{place}: a block of {language or 'no language'}"
+            continue
+        after = blocks[number + 1] if number + 1 < len(blocks) else None
+        follows = after is not None and after["language"] == "text" and not text[block.end() : after.start()].strip()
+        yield Example(place, language, block["code"], after["code"] if after is not None and follows else None)
+
+
+def run_python(example: Example, namespace: dict[str, Any]) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example.code, example.place, "exec"), namespace)
+    return printed.getvalue()
+
+
+def run_shell(example: Example, folder: Path) -> str:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    environment = {key: value for key, value in os.environ.items() if key != "CI"} | {"PATH": path, "NO_COLOR": "1"}
+    result = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", example.code],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{example.place}: exit status {result.returncode}\n{result.stdout}"
+    return result.stdout
+
+
+def matches(printed: str, expected: str) -> bool:
+    lines = (re.escape(line.rstrip()) for line in expected.rstrip().splitlines())
+    pattern = "\n".join("(?:.*\n)*?.*" if line == re.escape("...") else line for line in lines)
+    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip().splitlines())) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__example__"}
+    for example in examples(page):
+        is_python = example.language == "python"
+        printed = run_python(example, namespace) if is_python else run_shell(example, tmp_path)
+        if example.expected is not None:
+            assert matches(printed, example.expected), f"{example.place} prints\n{printed}\nnot\n{example.expected}"
+
+
+def test_there_are_examples() -> None:
+    number = {page.name: len(list(examples(page))) for page in PAGES}
+    assert number["README.md"] >= 4 and number["cli.md"] >= 8 and number["decoding.md"] >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_knows_what_pages_ask_of_it(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if block["language"] == "console":
+            assert set(re.findall(r"\bmake ([a-z-]+)", block["code"])) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "is_match"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\n", False),
+        ("a\nx\ny\nb\n", "a\n...\nb\n", True),
+        ("a\nb\n", "...\nb\n", True),
+        ("a\nc\n", "a\n...\nb\n", False),
+        ("axb\n", "a.b\n", False),
+    ],
+)
+def test_what_counts_as_the_same(printed: str, expected: str, is_match: bool) -> None:
+    assert matches(printed, expected) is is_match
