@@ -108,4 +108,7 @@ def _near(name: str, names: Sequence[str]) -> str:
 
     by_lower = {each.lower(): each for each in names}
     near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
-    return f"did you mean {' or '.join(near)}?" if near else "`tagwire messages` lists them all"
+    if not near:
+        return "`tagwire messages` lists them all"
+    *others, last = near
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

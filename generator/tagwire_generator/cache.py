@@ -115,7 +115,9 @@ def environment_key(spec_set: SpecSet) -> str:
 @cache
 def _sources_key() -> str:
     packages = (Path(__file__).parent, Path(tagwire.versions.__file__).parent)
-    return key_of(*map(_tool_version, _TOOLS), *(_folder_key(package, "*.py", "*.json") for package in packages))
+    return key_of(
+        *map(_tool_version, _TOOLS), *(_folder_key(package, "*.py", "*.json", "*.toml") for package in packages)
+    )
 
 
 def _folder_key(folder: Path, *patterns: str) -> str:

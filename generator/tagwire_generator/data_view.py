@@ -18,7 +18,7 @@ from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, Stru
 from tagwire_generator.naming import attribute_name
 from tagwire_generator.options import SpecOptions
 
-__all__ = ["DataModuleView", "FieldView", "StructView", "data_view", "literal"]
+__all__ = ["DataModuleView", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
 
 _WIDTH = 76
 
@@ -63,6 +63,8 @@ class DataModuleView:
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """Each after those that it refers to; the message is the last."""
+    unknown_tags: str
+    """The type of `unknown_tags`."""
 
 
 def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
@@ -75,29 +77,27 @@ class _DataViews:
         self.spec = spec
         self.cls = cls
         self.options = options
-        self.imports = Imports()
+        self.imports = Imports(struct.name for struct in (*spec.structs, spec.root))
 
     def module(self, source: str) -> DataModuleView:
-        self.imports.use("collections.abc", "Mapping")
-        self.imports.use("tagwire.tagged_section", "NO_TAGS")
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
+        self.imports.use("tagwire.tagged_section", "NO_TAGS")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, self.cls),
             imports=self.imports.groups,
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
+            unknown_tags=unknown_tags,
         )
 
     def struct(self, struct: StructSpec) -> StructView:
         root = struct is self.spec.root
         base = "Message" if root else "Struct"
-        self.imports.use("tagwire.message", base)
-        if struct.fields:
-            self.imports.use("tagwire.rows", "FieldRow")
         return StructView(
             name=struct.name,
-            base=base,
+            base=self.imports.use("tagwire.message", base),
             doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             constants=tuple(self.constants()) if root else (),
@@ -162,15 +162,13 @@ class _DataViews:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
-        if wire.annotation == "UUID":
-            self.imports.use("uuid", "UUID")
-        return wire.annotation
+        return self.imports.use("uuid", "UUID") if wire.annotation == "UUID" else wire.annotation
 
     def default(self, field: FieldSpec) -> str:
         if field.default is STRUCT_DEFAULT:
             return self.imports.use("tagwire.layout", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
-            self.imports.use("uuid", "UUID")
+            return uuid_literal(field.default, self.imports.use("uuid", "UUID"))
         return literal(field.default)
 
     def row(self, field: FieldSpec, default: str) -> str:
@@ -186,16 +184,17 @@ class _DataViews:
             words.append(f"flexible={str(row.flexible)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
-        return f"FieldRow({', '.join(words)})"
+        return f"{self.imports.use('tagwire.rows', 'FieldRow')}({', '.join(words)})"
 
 
 def literal(value: object) -> str:
-    """A default as a Python expression."""
-    if isinstance(value, float) and not isfinite(value):
-        return f'float("{value}")'
-    if isinstance(value, UUID):
-        return f"UUID(int={value.int})" if value.int < 10 else f'UUID("{value}")'
-    return repr(value)
+    """A default other than a UUID as a Python expression."""
+    return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
+
+
+def uuid_literal(value: UUID, cls: str) -> str:
+    """A UUID as an expression; `cls` is what the module calls the class."""
+    return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
 
 
 def _in_versions(versions: Versions) -> str:

@@ -21,7 +21,7 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.wire_types import WireType
-from tagwire_generator.data_view import literal
+from tagwire_generator.data_view import literal, uuid_literal
 from tagwire_generator.imports import Imports
 from tagwire_generator.naming import snake_case
 
@@ -37,11 +37,21 @@ _FIXED_MANY: Final = {"boolean": ("booleans", "put_booleans"), "uuid": ("read_uu
 """By family, of what `struct` alone does not make: array reader and writer."""
 
 
+_RUNTIME_NAMES: Final = {"Any", "BOOLEANS", "BufferForm", "EMPTY", "Iterable", "Malformed", "Refused"} | {
+    "SERIALIZERS",
+    "Serializer",
+    "Struct",
+    "UUID",
+}
+"""Names in a serializer module that a spec could give a struct, too."""
+
+
 class Expressions:
     """The names that one serializer module uses."""
 
     def __init__(self, structs: "StructNames") -> None:
         self.imports = Imports()
+        self._data_classes = Imports(_RUNTIME_NAMES | structs.serializers)
         self.constants: dict[str, str] = {}
         """Module constants: name to expression."""
         self._structs = structs
@@ -122,8 +132,8 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             return f"{self.data_class(_class_of(field))}()"
         if isinstance(field.default, UUID):
-            self.use("uuid", "UUID")
-            return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", literal(field.default))
+            expression = uuid_literal(field.default, self.use("uuid", "UUID"))
+            return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
@@ -160,7 +170,15 @@ class Expressions:
         return self.use("tagwire.wire", _FIXED_MANY[element.wire.family][1])
 
     def data_class(self, cls: Any) -> str:
-        return self.use(self._structs.module, cls.__name__)
+        """What the module calls a data class: templates write the names of the runtime, so these go first."""
+        return self._data_classes.use(self._structs.module, cls.__name__)
+
+    @property
+    def import_groups(self) -> list[list[str]]:
+        """The import lines, the data classes behind all others."""
+        groups = self.imports.groups
+        groups[-1] += [line for group in self._data_classes.groups for line in group]
+        return groups
 
     def struct_reader(self, struct: StructLayout, count: str) -> str:
         raw = "raw, " if has_binary(struct) else ""
@@ -173,9 +191,11 @@ class Expressions:
 class StructNames:
     """The functions of a module, by struct layout: equal layouts share one, named after the first version."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, serializers: frozenset[str]) -> None:
         self.module = module
         """The module of the data classes."""
+        self.serializers = serializers
+        """The names of the serializer classes."""
         self.functions: list[tuple[StructLayout, str, int]] = []
         """Layout, function name, first version; each after those that it calls."""
 

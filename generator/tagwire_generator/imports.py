@@ -1,18 +1,27 @@
 """Imports follow use: a view asks for a name, and the import appears."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 __all__ = ["Imports"]
 
 
 class Imports:
-    """The names that a module uses from others."""
+    """The names that a module uses from others.
 
-    def __init__(self) -> None:
+    A spec may call a struct `Message` or `UUID`. What is imported gives way then:
+    it comes in with an underscore before it, which no spec's name can have.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self._names: defaultdict[str, set[str]] = defaultdict(set)
+        self._taken = frozenset(taken)
 
     def use(self, module: str, name: str) -> str:
-        """`name`, which the module will import from `module`."""
+        """What the module calls `name`, which it will import from `module`."""
+        if name in self._taken:
+            self._names[module].add(f"{name} as _{name}")
+            return f"_{name}"
         self._names[module].add(name)
         return name
 

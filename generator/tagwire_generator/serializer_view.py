@@ -44,6 +44,8 @@ class SerializerModuleView:
 
     source: str
     message: str
+    data_class: str
+    """What the module calls the message's data class."""
     imports: list[list[str]]
     constants: list[tuple[str, str]]
     functions: tuple[FunctionView, ...]
@@ -52,7 +54,7 @@ class SerializerModuleView:
 
 def serializer_view(cls: type[Message], module: str, source: str) -> SerializerModuleView:
     """The view of a message's serializer module; `module` is that of its data classes."""
-    names = StructNames(module)
+    names = StructNames(module, frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS))
     expressions = Expressions(names)
     layouts = {version: layout_of(cls, version).root for version in cls.VERSIONS}
     for version, root in layouts.items():
@@ -62,14 +64,15 @@ def serializer_view(cls: type[Message], module: str, source: str) -> SerializerM
                 names.add(nested, version)
     functions = tuple(_function(struct, name, expressions) for struct, name, _ in names.functions)
     versions = tuple(_versions(cls.NAME, layouts, expressions))
-    expressions.use(module, cls.NAME)
+    data_class = expressions.data_class(cls)
     expressions.use("tagwire.serializer", "Serializer")
     expressions.use("tagwire.wire", "new")
     expressions.use("typing", "Any")
     return SerializerModuleView(
         source=source,
         message=cls.NAME,
-        imports=expressions.imports.groups,
+        data_class=data_class,
+        imports=expressions.import_groups,
         constants=sorted(expressions.constants.items()),
         functions=functions,
         versions=versions,
@@ -77,11 +80,10 @@ def serializer_view(cls: type[Message], module: str, source: str) -> SerializerM
 
 
 def _function(struct: StructLayout, name: str, expressions: Expressions) -> FunctionView:
-    expressions.data_class(struct.cls)
     expressions.use("collections.abc", "Iterable")
     return FunctionView(
         name=name,
-        struct=struct.name,
+        struct=expressions.data_class(struct.cls),
         doc=_wrapped(_fields_doc(struct)),
         raw="raw: Any, " if has_binary(struct) else "",
         read=read_steps(struct, expressions),

@@ -257,7 +257,7 @@ class Registry:
         try:
             return read(version)
         except (DecodeError, UnsupportedVersionError):
-            if cls.FALLBACK is None or version == cls.FALLBACK[0]:
+            if cls.FALLBACK is None:
                 raise
             fallback_version, error_code = cls.FALLBACK
             try:

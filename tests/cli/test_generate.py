@@ -58,7 +58,7 @@ def test_check_is_about_the_files_on_disk(generated: Path) -> None:
     done = generate("--check")
     assert done.exit_code == 1
     assert (
-        "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n" == done.stderr
+        done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n"
     )
     module.unlink()
     assert generate("--check").exit_code == 1

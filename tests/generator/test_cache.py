@@ -1,5 +1,6 @@
 """The cache: right or absent, never wrong; bounded; and no error if it can't be used."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -43,8 +44,8 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "longer": lambda data: data + b" ",
     "one bit": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
     "no text": lambda data: b"\xff" + data,
-    "another format": lambda _: (key := cache.hashlib.sha256(b"[]").hexdigest()).encode() + b"\n[]",
-    "missing keys": lambda _: cache.hashlib.sha256(b"{}").hexdigest().encode() + b"\n{}",
+    "another format": lambda _: hashlib.sha256(b"[]").hexdigest().encode() + b"\n[]",
+    "missing keys": lambda _: hashlib.sha256(b"{}").hexdigest().encode() + b"\n{}",
 }
 
 

@@ -120,3 +120,39 @@ def test_a_fresh_object_of_a_type(corners: Any, kind: str, version: int) -> None
 def test_fresh_records_are_null_and_refused_where_they_may_not_be(corners: Any) -> None:
     with pytest.raises(tagwire.EncodeError, match="plain: is None"):
         corners.registry["RecordsCorners"]().encode(3)
+
+
+CLASHING = """Any EMPTY FieldRow Iterable Malformed Mapping Message NONE Refused SERIALIZERS Serializer Struct UUID
+    Versions""".split()
+
+
+def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) -> None:
+    members = [
+        {"name": "Id", "type": "uuid", "versions": "0+"},
+        {"name": "Numbers", "type": "[]int32", "versions": "0+"},
+        {"name": "Texts", "type": "[]string", "versions": "0+"},
+    ]
+    fields = [{"name": f"F{name}", "type": f"[]{name}", "versions": "0+", "fields": members} for name in CLASHING]
+    fields.append({"name": "Own", "type": "uuid", "versions": "0+"})
+    spec = {"type": "data", "name": "Clash", "validVersions": "0-1", "flexibleVersions": "1+", "fields": fields}
+    package = build_package(tmp_path, "clashing_messages", [spec])
+    cls = package.registry["Clash"]
+    for version in (0, 1):
+        value = full_value(spec, version)
+        data = encode(spec, version, value)
+        assert cls.from_json(value, version).encode(version) == data
+        assert cls.serializer(version).read(data, data, 0)[0] == cls.decode(data, version)
+
+
+@pytest.mark.parametrize("name", ["Message", "Struct", "UUID", "Any", "Versions", "Serializer"])
+def test_messages_may_be_called_like_what_generated_code_imports(tmp_path: Path, name: str) -> None:
+    spec = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "0+"} | {
+        "fields": [
+            {"name": "Encode", "type": "uuid", "versions": "0+"},
+            {"name": "Class", "type": "int8", "versions": "0+"},
+        ]
+    }
+    package = build_package(tmp_path, f"messages_named_{name.lower()}", [spec])
+    cls = getattr(package, name)
+    message = cls(class_=1)
+    assert cls.decode(message.encode(0), 0) == message

@@ -9,6 +9,7 @@ from sample_messages import registry
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
 
 from tagwire.annotations import AnnotationError, annotate, parse_annotated
+from tagwire.schema import Field, Schema
 from tagwire.tracer import trace, trace_request, trace_response
 
 TEXTS = Path(__file__).parent / "annotated"
@@ -41,6 +42,18 @@ def test_a_response_that_is_cut() -> None:
     text = annotate(trace_response(registry, data, 7, 2))
     assert text == (TEXTS / "response.txt").read_text()
     assert parse_annotated(text) == data
+
+
+def test_the_optional_buffer_of_the_draft() -> None:
+    foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")}, name="Foo")
+    agent = Field("user_agent", "string", nullable=True)
+    response = Schema(Field("foos", [foo]), optional_fields={1: agent}, name="FooResponse")
+    data = response.encode({"user_agent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]})
+    text = annotate(trace(response.layout, data))
+    assert text == (TEXTS / "draft.txt").read_text()
+    assert parse_annotated(text) == data
+    cut = annotate(trace(response.layout, data[:-3]))
+    assert "    20  78           foos[1].bar" not in cut and parse_annotated(cut) == data[:-3]
 
 
 def test_what_is_not_canonical_says_so() -> None:

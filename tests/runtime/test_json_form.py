@@ -47,6 +47,7 @@ KAFKA = {
 def test_both_styles() -> None:
     assert MESSAGE.to_json(2) == LOSSLESS
     assert list(MESSAGE.to_json(2)) == list(LOSSLESS)
+    assert list(MESSAGE.to_json(2)["_unknownTags"]) == ["70", "300"]
     assert MESSAGE.to_json(2, style="kafka") == KAFKA
     assert PollRequest.from_json(LOSSLESS, 2) == MESSAGE
     assert PollRequest.from_json(json.loads(json.dumps(LOSSLESS)), 2).encode(2) == MESSAGE.encode(2)

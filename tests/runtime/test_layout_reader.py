@@ -163,6 +163,7 @@ LENIENT = [
     ("01" + TAIL + "ffffffff0f", {}),
     ("01" + TAIL + "01 00 03 03 c328", {"reason": "\ufffd("}),
     ("01" + TAIL + "00 aabb", {}),
+    ("01" + TAIL + "02 05 01 61 ffffffff0f 01 61", {"unknown_tags": {5: b"a"}}),
     ("8080808008" + TAIL + "00", None),
     ("ffffffff0f" + TAIL + "00", {"topics": None}),
 ]

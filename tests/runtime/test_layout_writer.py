@@ -170,6 +170,12 @@ def test_round_trips_and_sizes(message: PollRequest) -> None:
             message.encode(0)
 
 
+def test_bytes_are_not_bound_like_strings() -> None:
+    message = PollRequest(payload=b"x" * 40000)
+    for version in (0, 2):
+        assert PollRequest.decode(message.encode(version), version) == message
+
+
 @pytest.mark.parametrize("size", [126, 127, 128, 16382, 16383, 16384])
 def test_sizes_where_a_varint_grows(size: int) -> None:
     for message in (

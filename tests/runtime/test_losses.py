@@ -6,11 +6,17 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_messages.base import Sample
 from sample_messages.poll import PollRequest, PollTopic, Rack
 
+from tagwire.byte_count import ByteCount
 from tagwire.errors import EncodeError, UnsupportedVersionError
-from tagwire.losses import Loss
+from tagwire.layout import INT32, Array, Condition, Fixed, Item, Layout, Nested, StructLayout
+from tagwire.losses import Loss, _Losses
+from tagwire.rows import FieldRow
+from tagwire.tagged_section import NO_TAGS
 from tagwire.versions import NONE, Versions
+from tagwire.wire_types import WIRE_TYPES
 
 ONE = UUID(int=1)
 
@@ -63,6 +69,42 @@ def test_all_losses_at_once_in_the_order_of_the_fields() -> None:
     message = PollRequest(max_wait_ms=1, quota=1, cursor=Rack(), reason="x", unknown_tags={5: b""}, payload=None)
     paths = [loss.path for loss in message.losses(0)]
     assert paths == ["max_wait_ms", "quota", "cursor", "reason", "unknown_tags", "payload"]
+
+
+class Gap(Sample):
+    """Null by default, and not nullable in the versions that have the field: a spec may say so of records."""
+
+    __slots__ = ("snapshot", "unknown_tags")
+
+    NAME = "Gap"
+    KIND = "data"
+    VERSIONS = Versions(0, 6)
+    FIELDS = (FieldRow("snapshot", "Snapshot", "records", "2-3", default=None),)
+
+    def __init__(self, *, snapshot: bytes | None = None) -> None:
+        self.snapshot = snapshot
+        self.unknown_tags = NO_TAGS
+
+
+def test_the_versions_are_one_range_even_then() -> None:
+    assert [loss.path for loss in Gap().losses(3)] == ["snapshot"]
+    assert Gap().supported_versions() == Versions(4, 6)
+    assert Gap(snapshot=b"").supported_versions() == Versions(2, 3)
+
+
+def test_the_walk_goes_on_in_the_right_place() -> None:
+    int8 = Fixed(WIRE_TYPES["int8"])
+    on = Condition("flag", 1, 1)
+    inner = StructLayout("Inner", (Item("flag", int8, default=0), Item("x", int8, default=0, condition=on)))
+    items = (
+        Item("flag", int8),
+        Item("inners", Array(Nested(inner), INT32, nullable=False)),
+        Item("last", int8, default=0, condition=on),
+    )
+    writer = _Losses(Layout("Outer", None, StructLayout("Outer", items)))
+    value = {"flag": 1, "inners": [{"flag": 0, "x": 1}, {"flag": 1, "x": 200}], "last": 300}
+    writer.message(value, ByteCount())
+    assert [loss.path for loss in writer.found] == ["inners[0]", "inners[1].x", "last"]
 
 
 def test_values() -> None:

@@ -4,14 +4,14 @@
 A message's module is imported when the message is first asked for.
 """
 
-from typing import Any
+from typing import Any as _Any
 
-from tagwire.level import require_level
-from tagwire.registry import Registry
+from tagwire.level import require_level as _require_level
+from tagwire.registry import Registry as _Registry
 
-require_level(1, __name__)
+_require_level(1, __name__)
 
-registry = Registry(
+registry = _Registry(
     __name__,
     {
         "FooRequest": ("foo_request", "request", 9000, ""),
@@ -22,7 +22,7 @@ registry = Registry(
 __all__ = ["registry", *registry.names(), "ApiKey"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name == "ApiKey":
         from tagwire_drafts.kip482_unsigned.api_key import ApiKey
 

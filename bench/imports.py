@@ -1,0 +1,91 @@
+"""What an import costs: CPU time in fresh processes, many of them, the median.
+
+The clock starts when the interpreter is up, so a bare interpreter is not in
+the figures. Each process gets only the folders that hold the packages (`-I -S`),
+so that no start-up file of an environment imports something for free. A first
+run, which compiles, is not counted.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+__all__ = ["ImportRow", "measure_imports"]
+
+ImportRow = dict[str, Any]
+"""`library`, `step`, `milliseconds`, `modules` (how many it loads)."""
+
+_STEPS: Final = {
+    "tagwire": (
+        ("the package", "import tagwire, tagwire_messages"),
+        ("one message", "tagwire_messages.MetadataResponse"),
+        ("its serializers", "tagwire_messages.MetadataResponse.serializer(12)"),
+    ),
+    "kio": (
+        ("the package", "from kio.serial import entity_reader, entity_writer"),
+        (
+            "one message, ready to decode",
+            "from kio.schema.metadata.v12.response import MetadataResponse; entity_reader(MetadataResponse)",
+        ),
+    ),
+    "kafka-python": (
+        ("the package with all messages", "from kafka.protocol.metadata import MetadataResponse"),
+        ("one message, ready to decode", "MetadataResponse.decode(MetadataResponse(version=12).encode(), version=12)"),
+    ),
+    "aiokafka": (("the package with all messages", "from aiokafka.protocol.metadata import MetadataResponse_v5"),),
+}
+_PACKAGES: Final = ("tagwire", "tagwire_messages", "kio", "kafka", "aiokafka")
+
+_CHILD: Final = """
+import os, sys
+from time import thread_time
+sys.path[:0] = sys.argv[1].split(os.pathsep)
+for step in sys.argv[2:]:
+    code, before, start = compile(step, "step", "exec"), len(sys.modules), thread_time()
+    exec(code)
+    print(thread_time() - start, len(sys.modules) - before)
+"""
+"""Imports what every start of Python does, and nothing else: else that would be free for the libraries."""
+
+
+def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
+    """A row for each library and step."""
+    folders = _folders(_PACKAGES)
+    runs: dict[str, list[list[tuple[float, int]]]] = {library: [] for library in _STEPS}
+    with tempfile.TemporaryDirectory() as cache:
+        for number in range(processes + 1):
+            progress(f"imports: process {number} of {processes}")
+            for library, steps in _STEPS.items():
+                run = _run(folders, [step for _, step in steps], cache)
+                if number:  # the first one compiled
+                    runs[library].append(run)
+    return [
+        {
+            "library": library,
+            "step": step,
+            "milliseconds": median(run[index][0] for run in runs[library]) * 1e3,
+            "modules": runs[library][0][index][1],
+        }
+        for library, steps in _STEPS.items()
+        for index, (step, _) in enumerate(steps)
+    ]
+
+
+def _folders(packages: Iterable[str]) -> list[str]:
+    """Where the packages lie, in the order of the import path."""
+    found = {str(Path(str(import_module(name).__file__)).parents[1]) for name in packages}
+    return sorted(found, key=sys.path.index)
+
+
+def _run(folders: list[str], steps: list[str], cache: str) -> list[tuple[float, int]]:
+    """CPU seconds and modules loaded, step by step, in a process of its own."""
+    options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
+    command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [(float(seconds), int(modules)) for seconds, modules in map(str.split, lines)]

@@ -1,0 +1,154 @@
+"""tagwire's contenders: generated classes, the pure-Python engine, all strict checks on."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import contents
+from library import VERSIONS, Contender, Library
+
+__all__ = ["Tagwire"]
+
+
+class Tagwire(Library):
+    """This project."""
+
+    name = "tagwire"
+
+    def contenders(self) -> Mapping[str, Contender]:
+        package = import_module("tagwire_messages")
+        return {name: _contender(package.registry[name], version) for name, version in VERSIONS.items()}
+
+
+def _contender(cls: Any, version: int) -> Contender:
+    make = _MAKERS[cls.NAME](import_module(cls.__module__))
+    return Contender(version, make, lambda message: message.encode(version), lambda data: cls.decode(data, version))
+
+
+def _api_versions(module: Any) -> Callable[[], Any]:
+    error_code, api_keys, throttle_time_ms = contents.api_versions()
+    return lambda: module.ApiVersionsResponse(
+        error_code=error_code,
+        api_keys=[module.ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in api_keys],
+        throttle_time_ms=throttle_time_ms,
+    )
+
+
+def _metadata(module: Any) -> Callable[[], Any]:
+    throttle_time_ms, brokers, cluster_id, controller_id, topics = contents.metadata()
+    broker, topic, partition = (
+        module.MetadataResponseBroker,
+        module.MetadataResponseTopic,
+        module.MetadataResponsePartition,
+    )
+    return lambda: module.MetadataResponse(
+        throttle_time_ms=throttle_time_ms,
+        brokers=[broker(node_id=node, host=host, port=port, rack=rack) for node, host, port, rack in brokers],
+        cluster_id=cluster_id,
+        controller_id=controller_id,
+        topics=[
+            topic(
+                error_code=error,
+                name=name,
+                topic_id=topic_id,
+                is_internal=internal,
+                partitions=[
+                    partition(
+                        error_code=code,
+                        partition_index=index,
+                        leader_id=leader,
+                        leader_epoch=epoch,
+                        replica_nodes=replicas,
+                        isr_nodes=isr,
+                        offline_replicas=offline,
+                    )
+                    for code, index, leader, epoch, replicas, isr, offline in partitions
+                ],
+            )
+            for error, name, topic_id, internal, partitions in topics
+        ],
+    )
+
+
+def _produce(module: Any) -> Callable[[], Any]:
+    transactional_id, acks, timeout_ms, topics = contents.produce()
+    topic, partition = module.TopicProduceData, module.PartitionProduceData
+    return lambda: module.ProduceRequest(
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topic_data=[
+            topic(name=name, partition_data=[partition(index=index, records=records) for index, records in partitions])
+            for name, partitions in topics
+        ],
+    )
+
+
+def _fetch(module: Any) -> Callable[[], Any]:
+    throttle_time_ms, error_code, session_id, topics = contents.fetch()
+    topic, partition = module.FetchableTopicResponse, module.PartitionData
+    return lambda: module.FetchResponse(
+        throttle_time_ms=throttle_time_ms,
+        error_code=error_code,
+        session_id=session_id,
+        responses=[
+            topic(
+                topic=name,
+                partitions=[
+                    partition(
+                        partition_index=index,
+                        error_code=code,
+                        high_watermark=high,
+                        last_stable_offset=stable,
+                        log_start_offset=start,
+                        aborted_transactions=aborted,
+                        preferred_read_replica=replica,
+                        records=records,
+                    )
+                    for index, code, high, stable, start, aborted, replica, records in partitions
+                ],
+            )
+            for name, partitions in topics
+        ],
+    )
+
+
+def _offset_commit(module: Any) -> Callable[[], Any]:
+    group, generation, member, instance, topics = contents.offset_commit()
+    topic, partition = module.OffsetCommitRequestTopic, module.OffsetCommitRequestPartition
+    return lambda: module.OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=generation,
+        member_id=member,
+        group_instance_id=instance,
+        topics=[
+            topic(
+                name=name,
+                partitions=[
+                    partition(
+                        partition_index=index,
+                        committed_offset=offset,
+                        committed_leader_epoch=epoch,
+                        committed_metadata=metadata,
+                    )
+                    for index, offset, epoch, metadata in partitions
+                ],
+            )
+            for name, partitions in topics
+        ],
+    )
+
+
+def _heartbeat(module: Any) -> Callable[[], Any]:
+    throttle_time_ms, error_code = contents.heartbeat()
+    return lambda: module.HeartbeatResponse(throttle_time_ms=throttle_time_ms, error_code=error_code)
+
+
+_MAKERS: Final[dict[str, Callable[[Any], Callable[[], Any]]]] = {
+    "ApiVersionsResponse": _api_versions,
+    "MetadataResponse": _metadata,
+    "ProduceRequest": _produce,
+    "FetchResponse": _fetch,
+    "OffsetCommitRequest": _offset_commit,
+    "HeartbeatResponse": _heartbeat,
+}

@@ -1,0 +1,72 @@
+"""Encode, decode, and construct and encode: each message, each library, in one process."""
+
+from collections.abc import Callable, Iterable
+from statistics import median
+from typing import Any, Final
+
+from library import VERSIONS, Contender, Library
+from timing import Ratio, interleaved, ratio
+
+__all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed"]
+
+OPERATIONS: Final = ("decode", "encode", "construct+encode")
+_OURS: Final = "tagwire"
+
+SpeedRow = dict[str, Any]
+"""`message`, `version`, `size` (bytes), `operation`; by library `versions`, `microseconds` and, for the peers, `ratios`."""
+
+
+def measure_speed(
+    libraries: Iterable[Library], *, rounds: int, seconds: float, progress: Callable[[str], None]
+) -> list[SpeedRow]:
+    """A row for each message and operation."""
+    by_library = {library.name: library.contenders() for library in libraries}
+    check_bytes(by_library)
+    rows = []
+    for message in VERSIONS:
+        contenders = {name: known[message] for name, known in by_library.items()}
+        for operation in OPERATIONS:
+            progress(f"{message}: {operation}")
+            rows.append(_row(message, operation, contenders, rounds, seconds))
+    return rows
+
+
+def check_bytes(by_library: dict[str, Any]) -> None:
+    """Every library of the same version writes the same bytes, and reads them back to the same: else there is no race."""
+    for message, version in VERSIONS.items():
+        ours = by_library[_OURS][message]
+        expected = ours.encode(ours.make())
+        for name, known in by_library.items():
+            contender = known[message]
+            data = contender.encode(contender.make())
+            if contender.version == version and data != expected:
+                raise SystemExit(f"{name} writes other bytes for {message} v{version} than {_OURS}")
+            if contender.encode(contender.decode(data)) != data:
+                raise SystemExit(f"{name} does not write back the {message} v{contender.version} that it read")
+
+
+def _row(message: str, operation: str, contenders: dict[str, Contender], rounds: int, seconds: float) -> SpeedRow:
+    work = {name: _work(contender, operation) for name, contender in contenders.items()}
+    times = interleaved(work, rounds=rounds, seconds=seconds)
+    ours = contenders[_OURS]
+    ratios: dict[str, Ratio] = {name: ratio(times[name], times[_OURS]) for name in times if name != _OURS}
+    return {
+        "message": message,
+        "version": ours.version,
+        "size": len(ours.encode(ours.make())),
+        "operation": operation,
+        "versions": {name: contender.version for name, contender in contenders.items()},
+        "microseconds": {name: median(figures) * 1e6 for name, figures in times.items()},
+        "ratios": {name: list(found) for name, found in ratios.items()},
+    }
+
+
+def _work(contender: Contender, operation: str) -> Callable[[], object]:
+    make, encode, decode = contender.make, contender.encode, contender.decode
+    message = make()
+    if operation == "decode":
+        data = encode(message)
+        return lambda: decode(data)
+    if operation == "encode":
+        return lambda: encode(message)
+    return lambda: encode(make())

@@ -1,0 +1,68 @@
+"""Timing on shared machines: CPU time of the thread, contenders interleaved, medians and ratios with their spread.
+
+Wall time says how busy the machine was; CPU time mostly does not. What remains
+(caches, clock rates) drifts slowly, so every round runs each contender once, in
+a random order, and ratios are taken within a round: both sides then had the
+same machine.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from random import Random
+from statistics import median, quantiles
+from typing import NamedTuple
+
+__all__ = ["Ratio", "interleaved", "ratio"]
+
+
+class Ratio(NamedTuple):
+    """How many times longer one took than the other: the median over the rounds, and the middle half."""
+
+    middle: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.middle:.2f}x ({self.low:.2f}-{self.high:.2f})"
+
+
+def interleaved(
+    functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
+) -> dict[str, list[float]]:
+    """CPU seconds of a call by name, a figure for each round; each runs for about `seconds` in each round."""
+    calls = {name: _calls(function, seconds) for name, function in functions.items()}
+    order = list(functions)
+    random = Random(1)
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    gc.collect()
+    gc.freeze()  # what the benchmark itself holds is not rescanned; the collector stays on, as in an application
+    for _ in range(rounds):
+        random.shuffle(order)
+        for name in order:
+            times[name].append(_once(functions[name], calls[name]))
+    gc.unfreeze()
+    return times
+
+
+def _calls(function: Callable[[], object], seconds: float) -> int:
+    function()  # the first call imports and compiles
+    return max(1, round(seconds / max(_once(function, 1), 1e-7)))
+
+
+def _once(function: Callable[[], object], calls: int) -> float:
+    gc.collect()
+    repeats = range(calls)
+    start = time.thread_time()
+    for _ in repeats:
+        function()
+    return (time.thread_time() - start) / calls
+
+
+def ratio(theirs: list[float], ours: list[float]) -> Ratio:
+    """Their time in units of ours, round by round."""
+    ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
+    if len(ratios) < 2:
+        return Ratio(*ratios, *ratios, *ratios)
+    low, _, high = quantiles(ratios, n=4)
+    return Ratio(median(ratios), low, high)

@@ -1,0 +1,60 @@
+"""The file map of docs/architecture.md is complete, and docs/cli.md knows every command and option."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from tagwire_cli.app import COMMANDS, app
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+PACKAGES = ("runtime/tagwire", "generator/tagwire_generator", "cli/tagwire_cli")
+
+
+def section(page: str, heading: str) -> str:
+    return page.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_map_has_every_module(package: str) -> None:
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", section(ARCHITECTURE, f"### {package}"), re.MULTILINE)
+    mapped = {name for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
+    modules = {path.stem for path in (ROOT / package).glob("*.py")}
+    if package != "runtime/tagwire":
+        modules.discard("__init__")
+    assert mapped == modules
+
+
+def test_the_map_has_every_command() -> None:
+    [row] = re.findall(r"^\| `commands/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", row) == [module.rpartition(".")[2] for module in COMMANDS.values()]
+
+
+def test_the_map_has_every_folder() -> None:
+    rows = set(re.findall(r"^\| `([\w.]+/?)` \|", section(ARCHITECTURE, "### The rest"), re.MULTILINE))
+    assert all((ROOT / row).exists() for row in rows)
+    mapped = {row.rstrip("/") for row in rows} | {package.partition("/")[0] for package in PACKAGES}
+    kept = {"message_specs", "templates", "generated", "tests", "bench", "runtime", "generator", "cli"}
+    assert kept <= mapped
+
+
+def test_files_that_are_named_exist() -> None:
+    for name in re.findall(r"`((?:runtime|generator|cli|tests|templates|bench)/[\w./]+)`", ARCHITECTURE):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_line_page_knows_every_option(name: str) -> None:
+    text = section(CLI, f"## tagwire {name}")
+    assert text, f"docs/cli.md has no section for tagwire {name}"
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    options = {flag for param in command.params if isinstance(param, click.Option) for flag in param.opts}
+    assert {flag for flag in options if f"`{flag}" not in text} == set()
+
+
+def test_the_command_line_page_has_no_command_of_its_own() -> None:
+    assert set(re.findall(r"^## tagwire ([\w-]+)$", CLI, re.MULTILINE)) == set(COMMANDS)

@@ -1,0 +1,160 @@
+"""The commit hooks, run through pre-commit itself in a git repository of their own.
+
+pre-commit would install hooks of `language: python` from an index. So that
+this needs no network, the same entries run as `language: system` with the
+`tagwire` of this environment; everything else of them is as users get it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from spec_projects import PACKAGE, edit_spec, make_project, read_tree, write_spec
+
+ROOT = Path(__file__).parents[1]
+HOOKS: dict[str, dict[str, Any]] = {
+    hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+}
+SCRIPTS = Path(sys.executable).parent
+
+slow = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
+]
+
+
+class Repository:
+    """A project under git whose configuration has all our hooks."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = make_project(root)
+        self.run("git", "init", "--quiet")
+        local = [
+            {key: value for key, value in hook.items() if key != "additional_dependencies"}
+            | {"language": "system", "entry": str(SCRIPTS / hook["entry"])}
+            for hook in HOOKS.values()
+        ]
+        config = {"repos": [{"repo": "local", "hooks": local}]}
+        (root / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+        self.run(SCRIPTS / "tagwire", "generate")
+        self.commit()
+
+    def run(self, *command: object, fails: bool = False) -> str:
+        identity = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        for who in ("AUTHOR", "COMMITTER"):
+            identity |= {f"GIT_{who}_NAME": "a test", f"GIT_{who}_EMAIL": "test@example.invalid"}
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "SKIP", "PRE_COMMIT"))}
+        environment = clean | identity | {"PRE_COMMIT_HOME": str(self.root.parent / "pre-commit")}
+        line = [str(part) for part in command]
+        done = subprocess.run(line, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) is fails, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def commit(self) -> None:
+        self.run("git", "add", "--all")
+        self.run("git", "commit", "--quiet", "--no-verify", "--message", "state")
+
+    def hook(self, name: str, *, fails: bool = False) -> str:
+        """Run a hook as a commit of everything would."""
+        self.run("git", "add", "--all")
+        return self.run(sys.executable, "-m", "pre_commit", "run", name, fails=fails)
+
+    def generated(self) -> dict[str, bytes]:
+        return read_tree(self.root / PACKAGE)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    root = tmp_path / "project"
+    root.mkdir()
+    return Repository(root)
+
+
+class TestThroughPreCommit:
+    """What each hook does to a commit."""
+
+    pytestmark = slow
+
+    @pytest.mark.parametrize("name", ["tagwire-generate", "tagwire-check"])
+    def test_clean(self, repository: Repository, name: str) -> None:
+        before = repository.generated()
+        assert "Passed" in repository.hook(name)
+        assert repository.generated() == before
+
+    def test_spec_edited(self, repository: Repository) -> None:
+        edit_spec(repository.root, "PingRequest", "Nonce", "Number")
+        before = repository.generated()
+        assert "would rewrite src/pings/ping_request.py" in repository.hook("tagwire-check", fails=True)
+        assert repository.generated() == before
+        assert "rewrote src/pings/ping_request.py" in repository.hook("tagwire-generate", fails=True)
+        assert b"number" in repository.generated()["ping_request.py"]
+        repository.hook("tagwire-generate")
+        repository.hook("tagwire-check")
+        assert "Passed" in repository.hook("tagwire-validate")
+
+    def test_output_edited_by_hand(self, repository: Repository) -> None:
+        before = repository.generated()
+        module = repository.root / PACKAGE / "serializers" / "ping_request.py"
+        module.write_text(module.read_text(encoding="utf-8") + "# by hand\n", encoding="utf-8")
+        assert "would rewrite src/pings/serializers/ping_request.py" in repository.hook("tagwire-check", fails=True)
+        assert "rewrote src/pings/serializers/ping_request.py" in repository.hook("tagwire-generate", fails=True)
+        assert repository.generated() == before
+
+    @pytest.mark.parametrize("name", HOOKS)
+    def test_spec_broken(self, repository: Repository, name: str) -> None:
+        edit_spec(repository.root, "PingRequest", "int64", "int65")
+        before = repository.generated()
+        shown = repository.hook(name, fails=True)
+        assert "message_specs/PingRequest.json:10:" in shown
+        assert "TW402" in shown
+        assert repository.generated() == before
+
+    def test_message_added(self, repository: Repository) -> None:
+        for name in ("PongRequest", "PongResponse"):
+            write_spec(repository.root, name, apiKey=8)
+        assert "would write src/pings/pong_request.py" in repository.hook("tagwire-check", fails=True)
+        assert "wrote src/pings/pong_request.py" in repository.hook("tagwire-generate", fails=True)
+        repository.hook("tagwire-generate")
+
+    def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
+        # pre-commit names deleted files to no hook: this commit touches no file that exists.
+        for name in ("PongRequest", "PongResponse"):
+            write_spec(repository.root, name, apiKey=8)
+        repository.hook("tagwire-generate", fails=True)
+        repository.commit()
+        for name in ("PongRequest", "PongResponse"):
+            (repository.root / "message_specs" / f"{name}.json").unlink()
+        assert "would delete src/pings/pong_request.py" in repository.hook("tagwire-check", fails=True)
+        assert "pong_request.py" in repository.generated()
+        assert "deleted src/pings/pong_request.py" in repository.hook("tagwire-generate", fails=True)
+        assert not [name for name in repository.generated() if "pong" in name]
+        assert "Passed" in repository.hook("tagwire-check")
+
+    def test_validate_looks_at_specs_only(self, repository: Repository) -> None:
+        (repository.root / "package.json").write_text("{}\n")
+        assert "Skipped" in repository.hook("tagwire-validate")
+
+
+def test_the_hooks_are_those_that_the_documentation_names() -> None:
+    assert list(HOOKS) == ["tagwire-generate", "tagwire-check", "tagwire-validate"]
+    for hook in HOOKS.values():
+        assert hook["language"] == "python"
+        assert hook["additional_dependencies"] == [".[cli,generate]"]
+        assert hook["require_serial"] is True
+
+
+def test_our_own_configuration_uses_them() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    ours = {hook["id"]: hook for repo in config["repos"] for hook in repo["hooks"] if hook["id"] in HOOKS}
+    assert set(ours) == {"tagwire-generate", "tagwire-validate"}
+    for name, hook in ours.items():
+        offered = HOOKS[name]
+        assert hook["entry"] == f".venv/bin/{offered['entry']}"
+        assert hook["language"] == "system"
+        for key in ("name", "files", "always_run", "pass_filenames", "require_serial"):
+            assert hook.get(key) == offered.get(key)

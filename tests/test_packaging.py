@@ -1,0 +1,193 @@
+"""What users get: the wheel and the sdist, built for real and installed in a fresh environment without a network."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOTS = ("runtime", "generator", "generated", "cli")
+PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages"}
+
+CONTRACT = """
+import tagwire, tagwire_messages as messages
+C = messages.MetadataRequest
+m = C(topics=[], allow_auto_topic_creation=False)
+data = m.encode(12)
+assert messages.registry["MetadataRequest"] is messages.registry.request(C.API_KEY) is C
+assert C.decode(data, 12) == m and C.decode_from(data, 12) == (m, len(data)) and m.encoded_size(12) == len(data)
+assert C.from_json(m.to_json(12), 12) == m
+assert C.header_version(12) == 2 and C.LATEST_STABLE in C.VERSIONS and messages.ApiKey(3).value == 3
+frame = messages.registry.encode_request(m, 12, correlation_id=1, client_id="me")
+assert messages.registry.decode_request(frame).message == m
+splitter = tagwire.FrameSplitter()
+splitter.feed(len(frame).to_bytes(4, "big") + frame)
+assert list(splitter) == [frame]
+assert tagwire.negotiate(C, {3: (0, 9)}) == 9
+assert tagwire.trace(C, data, 12)
+try:
+    C.decode(data + b"x", 12)
+except tagwire.DecodeError as error:
+    assert error.offset == len(data)
+from tagwire_drafts import kip482, kip482_unsigned
+for drafts in (kip482, kip482_unsigned):
+    assert drafts.FooRequest.decode(drafts.FooRequest().encode(9), 9) == drafts.FooRequest()
+print(tagwire.engine(), tagwire.__version__)
+"""
+
+
+def run(*command: object, cwd: Path = ROOT, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    # No PYTHONPATH and no TAGWIRE_*: they would reach into the fresh environment.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
+    line = [str(part) for part in command]
+    done = subprocess.run(line, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def build(kind: str, source: Path, folder: Path) -> Path:
+    run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source)
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that holds the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, with_pip=False)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
+    return python
+
+
+def members(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return archive.read(name).decode().partition("\n\n")[0].splitlines()
+
+
+def files_of(folder: str) -> set[str]:
+    return {
+        path.relative_to(ROOT / folder).as_posix()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.mark.package
+def test_the_wheel_is_pure_and_has_our_packages_only(wheel: Path) -> None:
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert {name.partition("/")[0] for name in members(wheel)} == PACKAGES
+
+
+@pytest.mark.package
+def test_the_wheel_has_every_file_of_the_roots(wheel: Path) -> None:
+    names = members(wheel)
+    assert set().union(*map(files_of, ROOTS)) <= names
+    typed = (PACKAGES - {"tagwire_drafts"}) | {f"tagwire_drafts/{draft}" for draft in ("kip482", "kip482_unsigned")}
+    assert {f"{package}/py.typed" for package in typed} <= names
+
+
+@pytest.mark.package
+@pytest.mark.parametrize("folder", ["templates", "message_specs"])
+def test_the_wheel_has_templates_and_specs_in_the_generator(wheel: Path, folder: str) -> None:
+    inside = {name.partition(f"/{folder}/")[2] for name in members(wheel) if f"/{folder}/" in name}
+    assert inside == files_of(folder)
+    assert inside
+
+
+@pytest.mark.package
+def test_the_wheel_needs_nothing(wheel: Path) -> None:
+    required = [line for line in metadata(wheel) if line.startswith("Requires-Dist:")]
+    assert required
+    assert [line for line in required if "extra ==" not in line] == []
+    assert "License-Expression: Apache-2.0" in metadata(wheel)
+
+
+@pytest.mark.package
+def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path: Path) -> None:
+    assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] in ("python", "native")
+
+
+@pytest.mark.package
+def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
+    done = run(python.parent / "tagwire", "--help", cwd=tmp_path, code=2)
+    assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"
+
+
+@pytest.mark.package
+def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
+    # Without its libraries the generator cannot render, but it must know where its folders are.
+    script = (
+        "from tagwire_generator.resources import folder\n"
+        "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
+    )
+    shown = run(python, "-I", "-c", script, cwd=tmp_path).stdout.split()
+    assert [Path(path).as_posix() for path in shown] == [
+        "tagwire_generator/templates",
+        "tagwire_generator/message_specs",
+    ]
+
+
+@pytest.mark.package
+def test_the_sdist_makes_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    assert members(build("wheel", source, tmp_path / "wheel")) == members(wheel)
+
+
+@pytest.mark.package
+def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tops = {name.partition("/")[0] for name in names}
+    assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
+    assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
+    assert not [name for name in names if name.endswith(".pyc")]
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_source_root_is_no_package(root: str) -> None:
+    assert not (ROOT / root / "__init__.py").exists()
+    packages = {path.name for path in (ROOT / root).iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert packages <= PACKAGES
+
+
+def project() -> Any:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_black_is_pinned_once(tmp_path: Path) -> None:
+    (pin,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
+    assert re.fullmatch(r"black==\d+\.\d+\.\d+", pin)
+    assert pin in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_pins_name_no_index() -> None:
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [\w.<>=!' -]+)?", line), line

@@ -1,0 +1,55 @@
+"""What a user of the generated Kafka classes writes, and what a type checker must make of it."""
+
+from typing import Any, assert_type
+
+import tagwire_messages as messages
+from tagwire_messages.metadata_request import MetadataRequestTopic
+
+import tagwire
+
+request = messages.MetadataRequest(
+    topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name=None)],
+    allow_auto_topic_creation=False,
+)
+assert_type(request.topics, tuple[MetadataRequestTopic, ...] | None)
+assert_type(request.allow_auto_topic_creation, bool)
+assert_type(request.replace(topics=None), messages.MetadataRequest)
+
+data = request.encode(12)
+assert_type(data, bytes)
+assert_type(request.encoded_size(12), int)
+assert_type(messages.MetadataRequest.decode(data, 12), messages.MetadataRequest)
+assert_type(messages.MetadataRequest.decode(memoryview(data), 12, strict=False, views=True), messages.MetadataRequest)
+assert_type(messages.MetadataRequest.decode_from(data, 12), tuple[messages.MetadataRequest, int])
+assert_type(request.to_json(12), dict[str, Any])
+assert_type(messages.MetadataRequest.from_json({}, 12), messages.MetadataRequest)
+
+assert_type(messages.MetadataRequest.VERSIONS, tagwire.Versions)
+assert_type(messages.MetadataRequest.header_version(12), int)
+assert_type(request.supported_versions(), tagwire.Versions)
+assert_type(request.losses(0), tuple[tagwire.Loss, ...])
+assert_type([version for version in messages.MetadataRequest.VERSIONS], list[int])
+
+assert_type(messages.registry, tagwire.Registry)
+assert_type(messages.registry.names(), list[str])
+assert_type(messages.registry.decode_request(data), tagwire.Frame)
+assert_type(messages.registry.encode_request(request, 12, correlation_id=1, client_id="me"), bytes)
+assert_type(messages.ApiKey(3), messages.ApiKey)
+assert_type(tagwire.negotiate(messages.MetadataRequest, {3: (0, 12)}), int)
+
+splitter = tagwire.FrameSplitter(max_size=1 << 20)
+splitter.feed(data)
+for frame in splitter:
+    assert_type(frame, bytes)
+
+try:
+    messages.MetadataRequest.decode(b"", 12, limits=tagwire.Limits())
+except tagwire.DecodeError as error:
+    assert_type(error.offset, int)
+    assert_type(error.path, str)
+
+messages.MetadataRequest(topic=[])  # type: ignore[call-arg]
+messages.MetadataRequest([])  # type: ignore[call-arg]
+messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-type]
+request.encode("12")  # type: ignore[arg-type]
+messages.NoSuchRequest  # type: ignore[attr-defined]
