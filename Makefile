@@ -40,7 +40,7 @@ $(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py
 
 demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real traffic
 	$(BIN)/tagwire generate --no-cache --exit-non-zero-on-change
-	$(BIN)/tagwire demo
+	$(BIN)/tagwire demo tests/data/captures/captures.jsonl.gz
 
 # The last command of either branch is pytest: its closing line is the last one printed.
 test: $(STAMP) ## run the whole suite, and most of it on Python 3.13 where there is one

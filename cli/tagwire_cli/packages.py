@@ -69,7 +69,8 @@ def _located(package: str | None) -> str:
     if chosen is None:
         return package or _KAFKA
     # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
-    sys.path.append(str(chosen.output))
+    if str(chosen.output) not in sys.path:
+        sys.path.append(str(chosen.output))
     return chosen.package
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 __all__ = ["DeleteShareGroupStateResponse", "DeleteStateResult", "PartitionResult"]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 __all__ = ["GroupMetadataValue", "MemberMetadata"]

@@ -7,7 +7,7 @@ Version 0: no fields; flexible
 from collections.abc import Mapping
 
 from tagwire.message import Message
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 __all__ = ["NoOpRecord"]

@@ -31,7 +31,7 @@ from uuid import UUID
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 __all__ = ["RenewDelegationTokenRequest"]

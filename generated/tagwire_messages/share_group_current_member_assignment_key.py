@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
 
 __all__ = ["ShareGroupCurrentMemberAssignmentKey"]

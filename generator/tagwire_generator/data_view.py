@@ -82,7 +82,7 @@ class _DataViews:
     def module(self, source: str) -> DataModuleView:
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
-        self.imports.use("tagwire.tagged_section", "NO_TAGS")
+        self.imports.use("tagwire.unknown_tags", "NO_TAGS")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, self.cls),

@@ -88,7 +88,7 @@ class _Steps:
         self.flush()
         absent = [f"m.{field.name} = {self.expressions.default(field)}" for field in struct.missing]
         if section is None:
-            absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.tagged_section', 'NO_TAGS')}")
+            absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.unknown_tags', 'NO_TAGS')}")
         if absent:
             self.steps.append(ReadStep("statements", lines=tuple(absent)))
         return tuple(self.steps)
@@ -195,7 +195,7 @@ class _Steps:
     # ------------------------------------------------------------ tag sections
 
     def tagged_section(self, fields: tuple[Item, ...]) -> ReadStep:
-        no_tags = self.expressions.use("tagwire.tagged_section", "NO_TAGS")
+        no_tags = self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
         if not fields:
             reader = self.expressions.use("tagwire.tagged_section", "read_tags")
             return ReadStep("unknown_tags", source=f"{reader}(buf, pos, n)", defaults=(f"m.unknown_tags = {no_tags}",))
@@ -205,7 +205,7 @@ class _Steps:
         return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
 
     def optional_buffer(self, section: OptionalBuffer) -> ReadStep:
-        self.expressions.use("tagwire.tagged_section", "NO_TAGS")
+        self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
         self.expressions.use("tagwire.wire", "Malformed")
         return ReadStep(
             "optional_buffer",

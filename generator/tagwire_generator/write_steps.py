@@ -145,7 +145,7 @@ class _Steps:
     # ------------------------------------------------------------ tag sections
 
     def unknown_only(self, put: str) -> WriteStep:
-        self.expressions.use("tagwire.tagged_section", "NO_TAGS")
+        self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
         return WriteStep("unknown_tags", call=put)
 
     def section(self, fields: tuple[Item, ...], put: str) -> WriteStep:

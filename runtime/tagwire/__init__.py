@@ -15,8 +15,9 @@ Names are loaded when they are first used: importing tagwire costs next to
 nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.annotations import annotate, parse_annotated
     from tagwire.engines import EngineError, engine
@@ -109,7 +110,7 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'tagwire' has no attribute {name!r}")

@@ -1,6 +1,11 @@
 """Input of any bytes-like kind as `bytes`, which is what all readers index and slice fastest."""
 
-from typing import Any
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["as_bytes"]
 

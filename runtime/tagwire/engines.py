@@ -3,19 +3,23 @@
 The environment variable TAGWIRE_ENGINE=native|python forces one.
 """
 
+from __future__ import annotations
+
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tagwire.errors import TagwireError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, TypeVar
+
     from tagwire.message import Message
     from tagwire.serializer import Serializer
 
-__all__ = ["EngineError", "engine", "serializer_of"]
+    M = TypeVar("M", bound="Message")
 
-M = TypeVar("M", bound="Message")
+__all__ = ["EngineError", "engine", "serializer_of"]
 
 
 class EngineError(TagwireError):
@@ -32,7 +36,7 @@ def engine() -> Literal["native", "python"]:
     return "python"
 
 
-def serializer_of(message: type[M], version: int) -> "type[Serializer[M]]":
+def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
     """The generated serializer class of a message's version, from the module beside the data class's."""
     engine()
     package, _, module = message.__module__.rpartition(".")

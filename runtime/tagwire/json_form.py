@@ -27,7 +27,7 @@ from tagwire.layout_cursor import dotted
 from tagwire.layout_writer import differs, encoded_size
 from tagwire.rows import FieldRow, layout_of
 from tagwire.shown import near, shown
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire import uuid_of
 from tagwire.wire_types import WIRE_TYPES, WireType

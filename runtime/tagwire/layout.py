@@ -11,11 +11,15 @@ too, and need no second machine. Layouts can be written by hand; generated
 classes make theirs from their versioned field tables (`tagwire.rows`).
 """
 
-from typing import Any, ClassVar, Final
+from __future__ import annotations
 
 from tagwire.errors import SchemaError
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire_types import STRING_MAX, WireType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final
 
 __all__ = [
     "COMPACT",
@@ -175,7 +179,7 @@ class Array(_Plain):
 
     __slots__ = ("element", "length", "nullable")
 
-    def __init__(self, element: "Type", length: LengthCode | None, *, nullable: bool) -> None:
+    def __init__(self, element: Type, length: LengthCode | None, *, nullable: bool) -> None:
         if element.minimum < 1:
             raise SchemaError(
                 f"an element of {element} may take no byte at all, so that its count can't be held against the input; "
@@ -205,7 +209,7 @@ class Nested(_Plain):
 
     __slots__ = ("marker", "struct")
 
-    def __init__(self, struct: "StructLayout", marker: str = "") -> None:
+    def __init__(self, struct: StructLayout, marker: str = "") -> None:
         if marker not in ("", "int8", "uvarint"):
             raise SchemaError(f"{marker!r} is no null marker; 'int8' or 'uvarint' was expected")
         self.struct = struct

@@ -35,7 +35,7 @@ from tagwire.layout import (
 )
 from tagwire.layout_cursor import LayoutCursor, byte_count
 from tagwire.limits import Limits
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import from_zigzag
 from tagwire.wire import new, uuid_of
 from tagwire.wire_types import WireType
@@ -176,7 +176,7 @@ class LayoutReader(LayoutCursor):
         # Before anything is allocated: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
-            self.fail(f"{count} elements", most, start)
+            self.fail(f"a count of {count}", most, start)
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)

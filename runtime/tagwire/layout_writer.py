@@ -32,7 +32,7 @@ from tagwire.layout_cursor import dotted
 from tagwire.layout_reader import holds
 from tagwire.optional_buffer import TAG_MAX
 from tagwire.shown import near, shown
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 from tagwire.wire import binary, uuid_bytes
 from tagwire.wire_types import WireType

@@ -5,9 +5,13 @@ runtimes lack. Each generated package says which level it needs, so that an old
 runtime fails at the import, in clear words, and not somewhere inside.
 """
 
-from typing import Final
+from __future__ import annotations
 
 from tagwire.errors import TagwireError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
 

@@ -1,6 +1,11 @@
 """How much a decoder may take from bytes that it does not trust."""
 
-from typing import Final
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 
 __all__ = ["DEFAULT_LIMITS", "Limits"]
 
@@ -80,11 +85,11 @@ class Limits:
         changed = (name for name in self.__slots__ if getattr(self, name) != getattr(DEFAULT_LIMITS, name))
         return f"Limits({', '.join(f'{name}={getattr(self, name)}' for name in changed)})"
 
-    def __reduce__(self) -> "tuple[object, tuple[dict[str, int | None]]]":
+    def __reduce__(self) -> tuple[object, tuple[dict[str, int | None]]]:
         return _limits, ({name: getattr(self, name) for name in self.__slots__},)
 
 
-def _limits(values: "dict[str, int]") -> Limits:
+def _limits(values: dict[str, int]) -> Limits:
     return Limits(**values)
 
 

@@ -14,7 +14,7 @@ from tagwire.layout import Layout, StructLayout, Type
 from tagwire.layout_cursor import dotted
 from tagwire.layout_writer import LayoutWriter, differs
 from tagwire.rows import layout_of
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:

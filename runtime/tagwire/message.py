@@ -6,23 +6,27 @@ message adds the calls that its users make; each finds the serializer of the
 version, which is imported when it is first asked for.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from tagwire.errors import UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.versions import NONE, Versions
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, ClassVar, TypeVar
+
     from tagwire.layout import Layout
     from tagwire.losses import Loss
     from tagwire.serializer import Serializer
 
-__all__ = ["Message", "Struct"]
+    S = TypeVar("S", bound="Struct")
+    M = TypeVar("M", bound="Message")
 
-S = TypeVar("S", bound="Struct")
-M = TypeVar("M", bound="Message")
+__all__ = ["Message", "Struct"]
 
 
 class Struct:
@@ -107,15 +111,15 @@ class Message(Struct):
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
     """The draft dialect's settings, or None in the released one."""
 
-    _layouts: "ClassVar[dict[int, Layout]]"
-    _serializers: "ClassVar[dict[int, type[Serializer[Any]]]]"
+    _layouts: ClassVar[dict[int, Layout]]
+    _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
 
     def __init_subclass__(cls) -> None:
         cls._layouts = {}
         cls._serializers = {}
 
     @classmethod
-    def serializer(cls: type[M], version: int) -> "type[Serializer[M]]":
+    def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
         """The serializer class of a version."""
         found = cls._serializers.get(version)
         if found is None:
@@ -203,7 +207,7 @@ class Message(Struct):
 
         return supported_versions(self)
 
-    def losses(self, version: int) -> "tuple[Loss, ...]":
+    def losses(self, version: int) -> tuple[Loss, ...]:
         """What `version` would drop (ignorable) or refuse of this value."""
         from tagwire.losses import losses
 

@@ -9,7 +9,8 @@ tag's two bytes; a message says which.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tagwire.tagged_section import NO_TAGS, merged_fields
+from tagwire.tagged_section import merged_fields
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import to_zigzag, uvarint_bytes
 from tagwire.wire import Binary, Malformed, Refused, uvarint
 

@@ -11,7 +11,7 @@ Record types repeat across the coordinators, so a reader is told the log.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from __future__ import annotations
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
@@ -22,7 +22,10 @@ from tagwire.limits import Limits
 from tagwire.registry import Frame, Registry, read_rest
 from tagwire.wire_types import WIRE_TYPES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from tagwire.message import Message
 
 __all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_record", "encode_record"]
@@ -50,7 +53,7 @@ _METADATA = _frame(
 )
 
 
-def encode_record(message: "Message", version: int) -> bytes:
+def encode_record(message: Message, version: int) -> bytes:
     """`message` as a record of its log. Raises EncodeError, also for what is no record."""
     body = message.encode(version)
     if message.KIND == "coordinator-key":
@@ -108,7 +111,7 @@ class _Record:
         cls = self.known("coordinator-key", frame["record_type"], "record_type", 0)
         return self.body(cls, KEY_VERSION, start)
 
-    def value(self, key: "Message") -> Frame:
+    def value(self, key: Message) -> Frame:
         frame, start = self.read(_VALUE)
         assert key.API_KEY is not None
         return self.body(self.registry.find("coordinator-value", key.API_KEY, self.log), frame["version"], start)
@@ -125,7 +128,7 @@ class _Record:
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
         return reader.message(whole=False), reader.pos
 
-    def known(self, kind: str, api_key: int, path: str, offset: int) -> "type[Message]":
+    def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
         """The class of a record type that the bytes name."""
         from tagwire.registry import UnknownMessageError
 
@@ -138,7 +141,7 @@ class _Record:
                 layout, path, offset, f"{api_key}", f"a record type of the {self.log} log: {keys}"
             ) from None
 
-    def body(self, cls: "type[Message]", version: int, start: int) -> Frame:
+    def body(self, cls: type[Message], version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
         message = read_rest(cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits)

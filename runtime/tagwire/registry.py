@@ -7,15 +7,19 @@ header goes with which body, the message classes say (`Message.header_version`).
 Records, which have no header, are framed by `tagwire.record_frames`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tagwire.message import Message
 
 __all__ = ["Frame", "Registry", "UnknownMessageError"]
@@ -33,7 +37,7 @@ class Frame:
 
     __slots__ = ("header", "message", "version")
 
-    def __init__(self, header: "Message | None", message: "Message", version: int) -> None:
+    def __init__(self, header: Message | None, message: Message, version: int) -> None:
         # Any: which classes they are depends on the bytes, and callers know their fields.
         self.header: Any = header
         self.message: Any = message
@@ -76,24 +80,38 @@ class Registry:
     def __contains__(self, name: object) -> bool:
         return name in self._index
 
-    def __getitem__(self, name: str) -> "type[Message]":
+    def __getitem__(self, name: str) -> type[Message]:
         """The class of a message. Raises UnknownMessageError."""
         if name not in self._index:
             from tagwire.shown import near
 
             raise UnknownMessageError(f"{self._package} has no message {name!r}{near(name, list(self._index))}")
         module = import_module(f"{self._package}.{self._index[name][0]}")
-        return cast("type[Message]", getattr(module, name))
+        found: type[Message] = getattr(module, name)
+        return found
 
-    def request(self, api_key: int) -> "type[Message]":
+    def attribute(self, name: str) -> Any:
+        """An attribute of the package, imported now: a message's class, its module, or `ApiKey`.
+
+        The `__getattr__` of generated packages. Raises AttributeError.
+        """
+        if name in self._index:
+            return self[name]
+        if name == "ApiKey":
+            return import_module(f"{self._package}.api_key").ApiKey
+        if any(module == name for module, *_ in self._index.values()):
+            return import_module(f"{self._package}.{name}")
+        raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+
+    def request(self, api_key: int) -> type[Message]:
         """The request of an API. Raises UnknownMessageError."""
         return self.find("request", api_key)
 
-    def response(self, api_key: int) -> "type[Message]":
+    def response(self, api_key: int) -> type[Message]:
         """The response of an API. Raises UnknownMessageError."""
         return self.find("response", api_key)
 
-    def find(self, kind: str, api_key: int, component: str = "") -> "type[Message]":
+    def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
         """The message of a kind with an API key; `component` where it is a record's, since those keys repeat.
 
         Raises UnknownMessageError.
@@ -111,12 +129,12 @@ class Registry:
         return _ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     @property
-    def request_header(self) -> "type[Message]":
+    def request_header(self) -> type[Message]:
         """The class of the headers of requests."""
         return self["RequestHeader"]
 
     @property
-    def response_header(self) -> "type[Message]":
+    def response_header(self) -> type[Message]:
         """The class of the headers of responses."""
         return self["ResponseHeader"]
 
@@ -127,12 +145,12 @@ class Registry:
 
     def encode_request(
         self,
-        message: "Message",
+        message: Message,
         version: int,
         *,
         correlation_id: int | None = None,
         client_id: str | None = None,
-        header: "Message | None" = None,
+        header: Message | None = None,
     ) -> bytes:
         """Header and body of a request, without the size before them.
 
@@ -155,7 +173,7 @@ class Registry:
             _check_header(message, version, header)
         return header.encode(header_version) + message.encode(version)
 
-    def request_class(self, data: Any) -> "tuple[type[Message], int]":
+    def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Class and version of the request in a frame: its first four bytes, which no header version moves.
 
         The version need not be one that the class has. Raises DecodeError.
@@ -206,11 +224,11 @@ class Registry:
 
     def encode_response(
         self,
-        message: "Message",
+        message: Message,
         version: int,
         *,
         correlation_id: int | None = None,
-        header: "Message | None" = None,
+        header: Message | None = None,
     ) -> bytes:
         """Header and body of a response, without the size before them.
 
@@ -271,7 +289,7 @@ class Registry:
 
     # ------------------------------------------------------------ records
 
-    def encode_record(self, message: "Message", version: int) -> bytes:
+    def encode_record(self, message: Message, version: int) -> bytes:
         """A record as it stands in its log: see `tagwire.record_frames`."""
         from tagwire.record_frames import encode_record
 
@@ -294,8 +312,8 @@ class Registry:
 
 
 def read_rest(
-    cls: "type[Message]", data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits
-) -> "Message":
+    cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits
+) -> Message:
     """The message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
     message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits)
     left = memoryview(data).nbytes - end
@@ -310,7 +328,7 @@ def _scope(kind: str, component: str) -> str:
     return "" if kind in ("request", "response") else component
 
 
-def _check_header(message: "Message", version: int, header: Any) -> None:
+def _check_header(message: Message, version: int, header: Any) -> None:
     facts = (
         ("request_api_key", "API key", header.request_api_key, message.API_KEY),
         ("request_api_version", "version", header.request_api_version, version),
@@ -321,13 +339,13 @@ def _check_header(message: "Message", version: int, header: Any) -> None:
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
-def _refuse_both(message: "Message", version: int, **fields: object) -> None:
+def _refuse_both(message: Message, version: int, **fields: object) -> None:
     for name, value in fields.items():
         if value is not None:
             raise _refusal(message, version, f"both header and {name} are given; the header holds the {name}")
 
 
-def _refusal(message: "Message", version: int, reason: str) -> EncodeError:
+def _refusal(message: Message, version: int, reason: str) -> EncodeError:
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 

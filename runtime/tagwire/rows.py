@@ -6,7 +6,7 @@ version; the native engine, tracer, JSON and Arrow all start from there, and so
 do the generator's own views: the version arithmetic stands here alone.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from __future__ import annotations
 
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
@@ -30,7 +30,10 @@ from tagwire.layout import (
 from tagwire.versions import Versions
 from tagwire.wire_types import WIRE_TYPES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from tagwire.message import Message, Struct
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of"]
@@ -81,7 +84,7 @@ class FieldRow:
         tagged: str = "none",
         ignorable: bool = False,
         flexible: str | None = None,
-        struct: "type[Struct] | None" = None,
+        struct: type[Struct] | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -123,7 +126,7 @@ class OptionalFields:
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 
 
-def layout_of(message: "type[Message]", version: int) -> Layout:
+def layout_of(message: type[Message], version: int) -> Layout:
     """The layout of `message` in `version`; made once.
 
     Raises UnsupportedVersionError for a version that the message lacks.
@@ -141,20 +144,20 @@ def layout_of(message: "type[Message]", version: int) -> Layout:
 class _Expansion:
     """One version of one message; each struct is expanded once."""
 
-    def __init__(self, message: "type[Message]", version: int) -> None:
+    def __init__(self, message: type[Message], version: int) -> None:
         self.version = version
         self.flexible = version in message.FLEXIBLE_VERSIONS
         optional = message.OPTIONAL_FIELDS
         self.optional = optional if optional is not None and version in optional.versions else None
         self.structs: dict[type[Struct], StructLayout] = {}
 
-    def struct(self, cls: "type[Struct]", name: str) -> StructLayout:
+    def struct(self, cls: type[Struct], name: str) -> StructLayout:
         layout = self.structs.get(cls)
         if layout is None:
             layout = self.structs[cls] = self.expanded(cls, name)
         return layout
 
-    def expanded(self, cls: "type[Struct]", name: str) -> StructLayout:
+    def expanded(self, cls: type[Struct], name: str) -> StructLayout:
         items: list[Item] = []
         tagged: list[Item] = []
         missing: list[Missing] = []

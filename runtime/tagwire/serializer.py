@@ -92,6 +92,7 @@ class Serializer(Generic[M]):
                 # Past the end as well: straight-line code checks no string against the end of the input.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
+                del message  # or it would take its memory beside what the layout's walk reads again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
@@ -113,6 +114,7 @@ class Serializer(Generic[M]):
                 message, end = cls.read(buf, raw, offset)
                 if end <= len(buf):
                     return message, end
+                del message
             except READ_FAULTS:
                 pass
         return cls._by_layout(buf, raw, offset, False, strict, limits)

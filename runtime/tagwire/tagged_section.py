@@ -6,16 +6,12 @@ back in its place.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Final
 
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX, put_uvarint
 from tagwire.wire import Binary, Malformed, Refused, binary, uvarint
 
-__all__ = ["NO_TAGS", "merged_fields", "put_tags", "read_tags", "tag_header"]
-
-NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
-"""No unknown tagged fields: one object for all, told apart by identity on the fast path."""
+__all__ = ["merged_fields", "put_tags", "read_tags", "tag_header"]
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
-from tagwire.layout import Layout
+from tagwire.layout import Layout, StructLayout
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
@@ -199,6 +199,9 @@ def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limit
     try:
         body, version = registry.request_class(session.data)
     except DecodeError as error:
+        header = _header_before(registry.request_header, error.offset)
+        if header.root.items:
+            session.read(header, whole=False)
         session.stop(error)
         return session.trace("request", None)
     session.read(layout_of(registry.request_header, body.header_version(version)), whole=False)
@@ -231,6 +234,19 @@ def trace_response(
     session.read(layout_of(registry.response_header, body.header_version(version)), whole=False)
     session.read(layout_of(body, version), whole=True)
     return session.trace(body.NAME, version)
+
+
+def _header_before(header: "type[Message]", offset: int) -> Layout:
+    """The fields that every version of a header begins with, as far as they end at `offset`."""
+    root = layout_of(header, header.VERSIONS.lowest).root
+    items = []
+    end = 0
+    for item in root.items:
+        end += item.type.minimum
+        if end > offset:
+            break
+        items.append(item)
+    return Layout(header.NAME, None, StructLayout(root.name, tuple(items)))
 
 
 def _no_such_version(body: "type[Message]", version: int, offset: int) -> DecodeError:

@@ -6,7 +6,12 @@ that is longer than it need be is refused by strict readers: a value then has
 one encoding only, and what was read can be written back as it was.
 """
 
-from typing import Final
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 
 __all__ = ["UVARINT_MAX", "from_zigzag", "put_uvarint", "read_uvarint", "to_zigzag", "uvarint_bytes"]
 

@@ -5,10 +5,15 @@ value; the empty range is `NONE`. `N+` ends at 32767, the highest version that
 an int16 can name, as in Kafka's spec language.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import Final
 
 from tagwire.errors import VersionsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["HIGHEST", "NONE", "Versions"]
 
@@ -42,7 +47,7 @@ class Versions:
         object.__setattr__(self, "highest", highest)
 
     @classmethod
-    def parse(cls, text: str) -> "Versions":
+    def parse(cls, text: str) -> Versions:
         """Read `none`, `N`, `N+` or `N-M`, N and M in 0 to 32767; outer blanks are allowed.
 
         Raises VersionsError for anything else. `3-1` is read as the empty range.
@@ -73,10 +78,10 @@ class Versions:
     def __bool__(self) -> bool:
         return self.highest >= 0
 
-    def __and__(self, other: "Versions") -> "Versions":
+    def __and__(self, other: Versions) -> Versions:
         return Versions(max(self.lowest, other.lowest), min(self.highest, other.highest))
 
-    def __sub__(self, other: "Versions") -> "Versions":
+    def __sub__(self, other: Versions) -> Versions:
         """The versions of this range that `other` lacks.
 
         Raises VersionsError where the result would be two ranges.
@@ -90,7 +95,7 @@ class Versions:
             return Versions(self.lowest, common.lowest - 1)
         return Versions(common.highest + 1, self.highest)
 
-    def __le__(self, other: "Versions") -> bool:
+    def __le__(self, other: Versions) -> bool:
         """Whether `other` has all versions of this range."""
         return not self or (other.lowest <= self.lowest and self.highest <= other.highest)
 
@@ -105,7 +110,7 @@ class Versions:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Versions are immutable; {name} can't be set")
 
-    def __reduce__(self) -> tuple[type["Versions"], tuple[int, int]]:
+    def __reduce__(self) -> tuple[type[Versions], tuple[int, int]]:
         return Versions, (self.lowest, self.highest)
 
     def __str__(self) -> str:

@@ -15,11 +15,16 @@ A row's `family` says how a value is handled in Python:
     binary    bytes with a length before them
 """
 
-from typing import Final, Literal
+from __future__ import annotations
 
-__all__ = ["STRING_MAX", "WIRE_TYPES", "Family", "WireType"]
+# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, Literal
 
-Family = Literal["integer", "boolean", "floating", "uuid", "text", "binary"]
+    Family = Literal["integer", "boolean", "floating", "uuid", "text", "binary"]
+
+__all__ = ["STRING_MAX", "WIRE_TYPES", "WireType"]
 
 STRING_MAX: Final = 32767
 """The longest string in UTF-8 bytes, compact or not."""

@@ -12,10 +12,11 @@ from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
 from tagwire_cli.app import app
+from tagwire_messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 COMMITTED = Path(__file__).parents[1] / "data/captures/captures.jsonl.gz"
 REQUEST = messages.registry.encode_request(
-    messages.MetadataRequest(topics=[messages.metadata_request.MetadataRequestTopic(name="t")]),
+    MetadataRequest(topics=[MetadataRequestTopic(name="t")]),
     12,
     client_id="a client id that makes the frame long enough",
 )

@@ -106,8 +106,6 @@ def test_every_prefix_of_a_request_is_broken_input(size: int) -> None:
     result = run("--request", stdin=REQUEST[:size])
     assert result.exit_code == 1
     assert sum(line.lstrip().startswith("!") for line in result.stdout.splitlines()) == 1
-    if size in (2, 3):
-        pytest.xfail("a header that ends inside its first four bytes is refused before any field of it is traced")
     assert parse_annotated(result.stdout) == REQUEST[:size]
 
 

@@ -18,6 +18,8 @@ from tagwire.layout_writer import encode as encode_by_layout
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.wire_types import WIRE_TYPES
 
+pytestmark = pytest.mark.slow  # black formats some 30,000 lines
+
 DEFAULTS = {"string": 'a "quoted"\\ text\n', "bool": "true", "float64": "-0.5", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}

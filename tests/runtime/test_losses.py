@@ -14,7 +14,7 @@ from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.layout import INT32, Array, Condition, Fixed, Item, Layout, Nested, StructLayout
 from tagwire.losses import Loss, _Losses
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
 from tagwire.wire_types import WIRE_TYPES
 

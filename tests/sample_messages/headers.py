@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sample_messages.base import Sample
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 

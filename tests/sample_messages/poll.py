@@ -7,7 +7,7 @@ from sample_messages.base import Sample
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Struct
 from tagwire.rows import FieldRow
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
 ZERO = UUID(int=0)

@@ -2,10 +2,9 @@
 
 from typing import Any, assert_type
 
+import tagwire
 import tagwire_messages as messages
 from tagwire_messages.metadata_request import MetadataRequestTopic
-
-import tagwire
 
 request = messages.MetadataRequest(
     topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name=None)],
@@ -28,7 +27,7 @@ assert_type(messages.MetadataRequest.VERSIONS, tagwire.Versions)
 assert_type(messages.MetadataRequest.header_version(12), int)
 assert_type(request.supported_versions(), tagwire.Versions)
 assert_type(request.losses(0), tuple[tagwire.Loss, ...])
-assert_type([version for version in messages.MetadataRequest.VERSIONS], list[int])
+assert_type(list(messages.MetadataRequest.VERSIONS), list[int])
 
 assert_type(messages.registry, tagwire.Registry)
 assert_type(messages.registry.names(), list[str])
@@ -52,4 +51,4 @@ messages.MetadataRequest(topic=[])  # type: ignore[call-arg]
 messages.MetadataRequest([])  # type: ignore[call-arg]
 messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]
-messages.NoSuchRequest  # type: ignore[attr-defined]
+print(messages.NoSuchRequest)  # type: ignore[attr-defined]

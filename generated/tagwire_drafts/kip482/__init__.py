@@ -4,8 +4,6 @@
 A message's module is imported when the message is first asked for.
 """
 
-from typing import Any as _Any
-
 from tagwire.level import require_level as _require_level
 from tagwire.registry import Registry as _Registry
 
@@ -22,14 +20,8 @@ registry = _Registry(
 __all__ = ["registry", *registry.names(), "ApiKey"]
 
 
-def __getattr__(name: str) -> _Any:
-    if name == "ApiKey":
-        from tagwire_drafts.kip482.api_key import ApiKey
-
-        return ApiKey
-    if name in registry:
-        return registry[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    return registry.attribute(name)
 
 
 def __dir__() -> list[str]:

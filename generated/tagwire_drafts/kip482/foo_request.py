@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
 
 __all__ = ["Filter", "FooRequest", "Origin"]

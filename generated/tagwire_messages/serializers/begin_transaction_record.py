@@ -4,7 +4,8 @@
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
+from tagwire.tagged_section import put_tags, tag_header
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_nullable_compact_string, string_length, uvarint
 from tagwire_messages.begin_transaction_record import BeginTransactionRecord
 

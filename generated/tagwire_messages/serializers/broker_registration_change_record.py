@@ -5,7 +5,8 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
+from tagwire.tagged_section import put_tags, tag_header
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uvarint
 from tagwire_messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 

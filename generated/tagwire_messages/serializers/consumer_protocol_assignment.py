@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.number_arrays import fixed_array
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_string, Refused
 from tagwire_messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 

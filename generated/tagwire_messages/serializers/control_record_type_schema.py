@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import new, Refused
 from tagwire_messages.control_record_type_schema import ControlRecordTypeSchema
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.describe_transactions_response import DescribeTransactionsResponse, TopicData, TransactionState
 

@@ -4,7 +4,8 @@
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_binary, put_nullable_compact_binary, uvarint
 from tagwire_messages.envelope_request import EnvelopeRequest
 

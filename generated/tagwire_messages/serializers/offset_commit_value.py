@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, tag_header
+from tagwire.tagged_section import put_tags, tag_header
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_string, put_string, Refused, string_length, uuid_of, uvarint
 from tagwire_messages.offset_commit_value import OffsetCommitValue
 

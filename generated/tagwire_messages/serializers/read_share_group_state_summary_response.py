@@ -6,7 +6,8 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_count, put_nullable_compact_string, string_length, uuid_of, uvarint
 from tagwire_messages.read_share_group_state_summary_response import (
     PartitionResult,

@@ -5,7 +5,8 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import new, put_nullable_compact_string, string_length, uuid_of
 from tagwire_messages.remove_raft_voter_request import RemoveRaftVoterRequest
 

@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_string, Refused
 from tagwire_messages.sasl_handshake_request import SaslHandshakeRequest
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
 from tagwire_messages.share_group_current_member_assignment_value import (
     ShareGroupCurrentMemberAssignmentValue,

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, Refused, uuid_of
 from tagwire_messages.subscription_info_data import (
     ClientTag,

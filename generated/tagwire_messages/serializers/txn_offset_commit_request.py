@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     Malformed,
     new,

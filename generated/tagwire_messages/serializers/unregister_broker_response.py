@@ -5,7 +5,8 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import new, put_nullable_compact_string, string_length
 from tagwire_messages.unregister_broker_response import UnregisterBrokerResponse
 

@@ -5,7 +5,8 @@ from struct import Struct
 from typing import Any
 
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS, put_tags, read_tags
+from tagwire.tagged_section import put_tags, read_tags
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import new
 from tagwire_messages.unregister_controller_record import UnregisterControllerRecord
 

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,

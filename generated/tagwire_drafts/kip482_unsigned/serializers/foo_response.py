@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.tagged_section import NO_TAGS
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_unsigned.foo_response import Foo, FooResponse
 

@@ -1,0 +1,15 @@
+"""What an object without unknown tagged fields holds: apart, since every data class needs it and little else."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+__all__ = ["NO_TAGS"]
+
+NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
+"""No unknown tagged fields: one object for all, told apart by identity on the fast path."""

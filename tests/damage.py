@@ -1,0 +1,141 @@
+"""Damage to valid bytes: what a broken or hostile sender makes of them. Seeded, so that every run has the same.
+
+Blind flips mostly end in the first length that they hit. So half of the damage
+goes to places where a field begins, and some of it is what only an attacker
+writes: counts that the rest can't hold, lengths below -1, varints that are
+longer than they need be, tags of which there are too many, in the wrong order,
+or with sizes that lie.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+import tagwire
+from kafka_cases import present
+from tagwire.varint import uvarint_bytes
+
+__all__ = ["Sample", "damaged", "samples"]
+
+_LONGEST: Final = 400
+"""Samples above this many bytes are left out: more of the small ones find more."""
+
+_INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
+_INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))
+_VARINTS: Final = tuple(
+    bytes.fromhex(text)
+    for text in ("ffffffff07", "ffffffff0f", "ffffffff7f", "ffffffffffff", "8080808000", "8000", "8100", "808002", "00")
+)
+_BYTES: Final = (0x00, 0x01, 0x02, 0x7F, 0x80, 0xFE, 0xFF)
+_TAGS: Final = (0, 1, 2, 3, 5, 0x7F, 0x80, 0x7FFFFFFF)
+
+
+class Sample:
+    """Valid bytes of one version of a message."""
+
+    def __init__(self, cls: type[tagwire.Message], version: int, data: bytes) -> None:
+        self.cls = cls
+        self.version = version
+        self.data = data
+        self.places = tuple({node.offset for node in tagwire.trace(cls, data, version).root.walk()})
+        """Where fields begin."""
+
+    def __str__(self) -> str:
+        return f"{self.cls.NAME} v{self.version} {self.data.hex()}"
+
+
+@cache
+def samples() -> tuple[Sample, ...]:
+    """One of each shape: every version of every message, of Kafka's own bytes."""
+    import tagwire_messages as messages
+
+    found: dict[tuple[str, int, str], Sample] = {}
+    for name in ("golden_vectors", "rand", "unk"):
+        for row in present(name):
+            data = bytes.fromhex(row["hex"])
+            if len(data) <= _LONGEST:
+                sample = Sample(messages.registry[row["message"]], row["version"], data)
+                found.setdefault((row["message"], row["version"], row["hex"]), sample)
+    return tuple(found.values())
+
+
+def damaged(sample: Sample, random: Random) -> bytes:
+    """The sample's bytes with one to three kinds of damage."""
+    data = bytearray(sample.data)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(sample.data) + 1)
+        random.choice(_KINDS)(data, min(place, len(data)), random)
+    return bytes(data)
+
+
+def _flip(data: bytearray, at: int, random: Random) -> None:
+    if at < len(data):
+        data[at] ^= 1 << random.randrange(8)
+
+
+def _set(data: bytearray, at: int, random: Random) -> None:
+    data[at : at + 1] = bytes([random.choice(_BYTES)])
+
+
+def _insert(data: bytearray, at: int, random: Random) -> None:
+    data[at:at] = random.randbytes(random.randrange(1, 5))
+
+
+def _delete(data: bytearray, at: int, random: Random) -> None:
+    del data[at : at + random.randrange(1, 5)]
+
+
+def _truncate(data: bytearray, at: int, random: Random) -> None:
+    del data[at:]
+
+
+def _repeat(data: bytearray, at: int, random: Random) -> None:
+    data[at:at] = data[at : at + random.randrange(1, 64)]
+
+
+def _int16(data: bytearray, at: int, random: Random) -> None:
+    data[at : at + 2] = random.choice(_INT16S)
+
+
+def _int32(data: bytearray, at: int, random: Random) -> None:
+    data[at : at + 4] = random.choice(_INT32S)
+
+
+def _varint(data: bytearray, at: int, random: Random) -> None:
+    data[at : at + 1] = random.choice(_VARINTS)
+
+
+def _long_varint(data: bytearray, at: int, random: Random) -> None:
+    """The same value in more bytes than it needs."""
+    if at < len(data) and data[at] < 0x80:
+        data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
+
+
+def _tagged(data: bytearray, at: int, random: Random) -> None:
+    """A byte becomes a tag section, perhaps one whose count or size lies."""
+    value = random.randbytes(random.randrange(4))
+    size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
+    count = bytes([random.choice((1, 1, 1, 2, 0x7F))])
+    data[at : at + 1] = count + uvarint_bytes(random.choice(_TAGS)) + size + value
+
+
+def _trailing(data: bytearray, at: int, random: Random) -> None:
+    data += random.randbytes(1)
+
+
+_KINDS: Final[Sequence[Callable[[bytearray, int, Random], Any]]] = (
+    _flip,
+    _set,
+    _insert,
+    _delete,
+    _truncate,
+    _repeat,
+    _int16,
+    _int32,
+    _varint,
+    _long_varint,
+    _tagged,
+    _tagged,
+    _trailing,
+)
