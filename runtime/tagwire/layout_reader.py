@@ -176,7 +176,7 @@ class LayoutReader(LayoutCursor):
         # Before anything is allocated: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
-            self.fail(f"a count of {count}", most, start)
+            self.fail(f"{count} element{'s' * (count != 1)}", most, start)
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)

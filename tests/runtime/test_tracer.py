@@ -137,7 +137,7 @@ def test_json() -> None:
         "version": 2,
         "path": "topics",
         "offset": 0,
-        "found": "1 elements",
+        "found": "1 element",
         "expected": "at most 0 in the 0 bytes left",
     }
     floats = trace(PollRequest, PollRequest(ratio=float("inf")).encode(0), 0)
