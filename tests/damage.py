@@ -7,13 +7,17 @@ longer than they need be, tags of which there are too many, in the wrong order,
 or with sizes that lie.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
+from itertools import chain
 from random import Random
 from typing import Any, Final
 
-import tagwire
 from kafka_cases import present
+
+import tagwire
+import tagwire_messages as messages
 from tagwire.varint import uvarint_bytes
 
 __all__ = ["Sample", "damaged", "samples"]
@@ -47,17 +51,37 @@ class Sample:
 
 @cache
 def samples() -> tuple[Sample, ...]:
-    """One of each shape: every version of every message, of Kafka's own bytes."""
-    import tagwire_messages as messages
+    """Every version of every message, Kafka's own bytes, and the draft's messages."""
+    found = {str(sample): sample for sample in chain(_of_kafka(), _of_the_draft())}
+    return tuple(found.values())
 
-    found: dict[tuple[str, int, str], Sample] = {}
+
+def _of_kafka() -> Iterator[Sample]:
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
             data = bytes.fromhex(row["hex"])
             if len(data) <= _LONGEST:
-                sample = Sample(messages.registry[row["message"]], row["version"], data)
-                found.setdefault((row["message"], row["version"], row["hex"]), sample)
-    return tuple(found.values())
+                yield Sample(messages.registry[row["message"]], row["version"], data)
+
+
+def _of_the_draft() -> Iterator[Sample]:
+    """Messages with a buffer of optional fields, in both readings of the draft."""
+    for package in ("kip482", "kip482_unsigned"):
+        ask, answer = (import_module(f"tagwire_drafts.{package}.{name}") for name in ("foo_request", "foo_response"))
+        for version in ask.FooRequest.VERSIONS:
+            yield Sample(ask.FooRequest, version, ask.FooRequest().encode(version))
+            yield Sample(answer.FooResponse, version, answer.FooResponse(foos=[answer.Foo(baz=7)]).encode(version))
+        request = ask.FooRequest(
+            user_agent="me",
+            max_wait_ms=1,
+            origin=ask.Origin(host="h", hops=[3, 4]),
+            trace_id=b"\xff",
+            filters=[ask.Filter(bar="y", limit=2), ask.Filter(lowest_baz=-1)],
+            unknown_tags={3: b"ab", 0xFFFF: b"c"},
+        )
+        response = answer.FooResponse(user_agent="ab", foos=[answer.Foo(bar="x", unknown_tags={2: b"a"}), answer.Foo()])
+        yield Sample(ask.FooRequest, 9, request.encode(9))
+        yield Sample(answer.FooResponse, 9, response.encode(9))
 
 
 def damaged(sample: Sample, random: Random) -> bytes:

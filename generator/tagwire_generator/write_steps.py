@@ -117,7 +117,6 @@ class _Steps:
     def array(self, kind: Array, value: str) -> WriteStep:
         compact = kind.length == COMPACT
         present = self.present(value, nullable=kind.nullable)
-        count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         element = kind.element
         if isinstance(element, Nested):
             put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
@@ -131,6 +130,7 @@ class _Steps:
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
         else:
             put = f"{self.expressions.put_elements(element)}({self.out}, {present})"
+        count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nested(self, kind: Nested, value: str) -> WriteStep:

@@ -124,8 +124,22 @@ def test_fresh_records_are_null_and_refused_where_they_may_not_be(corners: Any) 
         corners.registry["RecordsCorners"]().encode(3)
 
 
-CLASHING = """Any EMPTY FieldRow Iterable Malformed Mapping Message NONE Refused SERIALIZERS Serializer Struct UUID
-    Versions""".split()
+CLASHING = (
+    "Any",
+    "EMPTY",
+    "FieldRow",
+    "Iterable",
+    "Malformed",
+    "Mapping",
+    "Message",
+    "NONE",
+    "Refused",
+    "SERIALIZERS",
+    "Serializer",
+    "Struct",
+    "UUID",
+    "Versions",
+)
 
 
 def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uvarint
+from tagwire.wire import Malformed, new, Refused, uvarint
 from tagwire_messages.list_config_resources_request import ListConfigResourcesRequest
 
 _int8s = fixed_array("int8")
