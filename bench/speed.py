@@ -13,7 +13,7 @@ OPERATIONS: Final = ("decode", "encode", "construct+encode")
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]
-"""`message`, `version`, `size` (bytes), `operation`; by library `versions`, `microseconds` and, for the peers, `ratios`."""
+"""`message`, `version`, `size`, `operation`; by library `versions`, `microseconds` and, for the peers, `ratios`."""
 
 
 def measure_speed(
@@ -32,7 +32,7 @@ def measure_speed(
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Every library of the same version writes the same bytes, and reads them back to the same: else there is no race."""
+    """Libraries of the same version write the same bytes, and all write back what they read: else there is no race."""
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
         expected = ours.encode(ours.make())

@@ -64,10 +64,10 @@ _BUFFERS: Final[tuple[Any, ...]] = (
 _COLLECTIONS: Final[tuple[Any, ...]] = (
     *((), [], (None,), [None], [1, 2], (1, 2, 3), [True], [2], ["a"], ("a", "b"), [b"a"], [UUID(int=1)], [[]], (1.5,)),
     *(_Tuple((1, 2)), _Tuple(), deque([1]), deque(), set(), {1, 2}, frozenset(), range(3), range(0), iter([1])),
-    *({"a": 1}.keys(), {}.values(), (number for number in ())),
+    *({"a": 1}.keys(), {}.values(), (letter for letter in "")),
 )
 _TAGS: Final[tuple[Any, ...]] = (
-    *({}, {0: b""}, {1: b"x"}, {2: b"q", 0: b"z"}, {number: b"a" for number in range(100, 300)}, {5: bytearray(b"a")}),
+    *({}, {0: b""}, {1: b"x"}, {2: b"q", 0: b"z"}, dict.fromkeys(range(100, 300), b"a"), {5: bytearray(b"a")}),
     *({-1: b""}, {2**31 - 1: b""}, {2**31: b""}, {True: b""}, {"1": b""}, {None: b""}, {1.0: b""}, {(): b""}),
     *({1: "x"}, {1: None}, {1: 7}, {1: [1]}, {9: _released()}, OrderedDict({5: b"a"}), [(1, b"")]),
 )

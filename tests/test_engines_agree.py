@@ -16,8 +16,7 @@ from kafka_cases import present
 from odd_values import with_odd_value
 
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, Struct
-from tagwire import layout_reader, layout_writer
+from tagwire import DecodeError, EncodeError, Limits, Struct, layout_reader, layout_writer
 from tagwire.byte_count import ByteCount
 from tagwire.serializer import READ_FAULTS, WRITE_FAULTS
 

@@ -6,6 +6,7 @@ imported when it is asked for, and imports what is slow inside its function:
 of another. To add a command, write its module and add a row to `COMMANDS`.
 """
 
+import errno
 import importlib
 from typing import Any, Final
 
@@ -62,6 +63,11 @@ class _Commands(click.Group):
             from tagwire_cli.diagnostics import print_error
 
             ctx.exit(print_error(error))
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly
+                raise
+            click.echo(f"tagwire: {error}", err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

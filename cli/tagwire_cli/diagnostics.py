@@ -84,6 +84,6 @@ def summary(problems: Sequence["Problem"]) -> str:
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
-def is_coloured(stream: _Stream) -> bool:
-    """Whether a stream is a terminal whose user has not set NO_COLOR."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def is_coloured(stream: _Stream | None) -> bool:
+    """Whether a stream is a terminal whose user has not set NO_COLOR; None is one that was closed at the start."""
+    return stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

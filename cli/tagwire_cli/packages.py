@@ -43,6 +43,8 @@ def find_registry(package: str | None) -> "Registry":
     from tagwire.registry import Registry
 
     name = _located(package)
+    if not all(map(str.isidentifier, name.split("."))):
+        raise click.BadParameter(f"{name!r} is no import name", param_hint="--package")
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,10 +1,12 @@
 """The rules about a message's head: its name, versions, headers and fallback."""
 
+import keyword
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.invariants import Violation
+from tagwire_generator.naming import snake_case
 from tagwire_generator.plain_names import NAME_RULE, is_name
 from tagwire_generator.problems import quoted
 
@@ -31,6 +33,9 @@ def name_violation(name: str) -> Violation | None:
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if name.lower() in RESERVED_NAMES:
         text = f"{name} is taken: the generated package has that name in it already; rename the message"
+        return Violation("TW207", "name", text)
+    if keyword.iskeyword(name) or keyword.iskeyword(snake_case(name)):
+        text = f"{name} is taken: its class or its module would have the name of a Python keyword; rename the message"
         return Violation("TW207", "name", text)
     return None
 

@@ -14,8 +14,11 @@ __all__ = ["attribute_name", "snake_case"]
 
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-_TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | {"self", "unknown_tags"}
-"""What every data class has already, and what its `__init__` calls itself."""
+_WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "self", "str", "tuple"})
+"""What stands in the text of a data class: a parameter or an attribute of that name would hide it."""
+
+_TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
+"""What every data class has already."""
 
 
 def snake_case(name: str) -> str:
@@ -30,8 +33,8 @@ def snake_case(name: str) -> str:
 def attribute_name(name: str) -> str:
     """A field's attribute: snake_case, with an underscore behind what Python or the class has taken.
 
-    >>> [attribute_name(name) for name in ("Class", "Encode", "ErrorCode", "UnknownTags")]
-    ['class_', 'encode_', 'error_code', 'unknown_tags_']
+    >>> [attribute_name(name) for name in ("Class", "Encode", "Bytes", "ErrorCode", "UnknownTags")]
+    ['class_', 'encode_', 'bytes_', 'error_code', 'unknown_tags_']
     """
     snake = snake_case(name)
     return f"{snake}_" if keyword.iskeyword(snake) or snake in _TAKEN else snake

@@ -41,7 +41,7 @@ def package_view(summaries: Sequence[MessageSummary], package: str) -> PackageVi
     """The view of a package of these messages."""
     present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     keys = sorted(
-        (each.api_key, snake_case(each.name.removesuffix("Request")).upper())
+        (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
         for each in present
         if each.kind == "request" and each.api_key is not None
     )

@@ -51,7 +51,6 @@ class _Task:
 
     key: str
     data: bytes
-    path: Path
     source: str
     component: str
     package: str
@@ -98,9 +97,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
         except OSError as error:
             raise SpecError(f"{source}: can't be read: {error.strerror}", file=source) from error
         key = key_of(environment, source, spec.component, data)
-        task = _Task(
-            key, data, spec.path, source, spec.component, spec_set.package, spec_set.options, spec_set.templates
-        )
+        task = _Task(key, data, source, spec.component, spec_set.package, spec_set.options, spec_set.templates)
         tasks.append(task)
     return tasks
 
@@ -132,15 +129,10 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
 
 def _make(task: _Task) -> Entry:
     """Read, validate and render one spec; without files and summary if it has errors."""
-    from tagwire_generator.reader import read_file, read_spec
+    from tagwire_generator.reader import read_data
     from tagwire_generator.render import render_message
 
-    try:
-        text = task.data.decode("utf-8")
-    except UnicodeDecodeError:
-        result = read_file(task.path, file=task.source, component=task.component, options=task.options)
-    else:
-        result = read_spec(text, file=task.source, component=task.component, options=task.options)
+    result = read_data(task.data, file=task.source, component=task.component, options=task.options)
     if result.message is None:
         return Entry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)

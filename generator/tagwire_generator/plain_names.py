@@ -3,6 +3,7 @@
 Checked here, where a spec is read, so that nothing behind needs to care.
 """
 
+import keyword
 import re
 from typing import Final
 
@@ -12,7 +13,9 @@ MAX_NAME: Final = 100
 """Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
-STRUCT_NAME_RULE: Final = f"use an upper-case ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
+STRUCT_NAME_RULE: Final = (
+    f"use an upper-case ASCII letter, then ASCII letters and digits, at most {MAX_NAME}; not False, None or True"
+)
 
 _NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
 
@@ -23,5 +26,5 @@ def is_name(text: str) -> bool:
 
 
 def is_struct_name(text: str) -> bool:
-    """Whether a struct may have this name."""
-    return is_name(text) and text[0].isupper()
+    """Whether a struct may have this name: it becomes a class as it is."""
+    return is_name(text) and text[0].isupper() and not keyword.iskeyword(text)

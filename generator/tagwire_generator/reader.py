@@ -18,7 +18,7 @@ from tagwire_generator.parse import parse
 from tagwire_generator.problems import Problem, Source, render
 from tagwire_generator.reading import Reading
 
-__all__ = ["ReadResult", "load", "read_file", "read_spec"]
+__all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
 
 _DEFAULT_OPTIONS = SpecOptions()
 
@@ -67,15 +67,22 @@ def read_file(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _unreadable(Source(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
+    return read_data(data, file=name, component=component, options=options)
+
+
+def read_data(
+    data: bytes, *, file: str = "<spec>", component: str = "", options: SpecOptions = _DEFAULT_OPTIONS
+) -> ReadResult:
+    """Read a spec from the bytes of its file. Raises nothing: what is no UTF-8 is a problem of its place."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        source = Source(name, data.decode("utf-8", "replace"))
+        source = Source(file, data.decode("utf-8", "replace"))
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = f"byte {error.start} of the file, 0x{data[error.start]:02x}, is no UTF-8; save the file as UTF-8"
         return _unreadable(source, "TW102", line, column, message)
-    return read_spec(text, file=name, component=component, options=options)
+    return read_spec(text, file=file, component=component, options=options)
 
 
 def load(

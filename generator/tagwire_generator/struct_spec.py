@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tagwire.versions import Versions
 from tagwire_generator.field_spec import MAX_TAG, FieldSpec
 from tagwire_generator.invariants import Violation, enforce
-from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_name
+from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_name, is_struct_name
 from tagwire_generator.problems import named, quoted
 
 __all__ = ["StructSpec"]
@@ -32,7 +32,7 @@ class StructSpec:
         object.__setattr__(self, "warnings", enforce(self._violations()))
 
     def _violations(self) -> Iterator[Violation]:
-        if not is_name(self.name):
+        if not is_name(self.name) or (self.name[0].isupper() and not is_struct_name(self.name)):
             yield Violation("TW301", "name", f"{quoted(self.name)} can't be a struct's name; {STRUCT_NAME_RULE}")
         yield from self._name_violations()
         yield from self._reserved_violations()

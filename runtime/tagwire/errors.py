@@ -23,6 +23,12 @@ __all__ = [
 class TagwireError(Exception):
     """The base of all errors that tagwire raises."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A default copy calls the class with the message alone, and most of these ask for more.
+        from copyreg import __newobj__  # type: ignore[attr-defined]
+
+        return __newobj__, (type(self), *self.args), self.__dict__
+
 
 class VersionsError(TagwireError, ValueError):
     """A text or a pair of numbers that is no version range."""
@@ -62,7 +68,7 @@ class UnsupportedVersionError(TagwireError):
     """A version that a message does not have; `supported` names those it has."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
-        super().__init__(f"{message_name} has no version {version}; supported versions are {supported}")
+        super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
         self.message_name = message_name
         self.version = version
         self.supported = supported

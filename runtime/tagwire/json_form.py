@@ -187,11 +187,10 @@ class _Reader:
             self.fail(f"{shown(obj)} is no JSON object of tags to base64")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
-            if not (
-                isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 and int(key) <= UVARINT_MAX
-            ):
+            tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
+            if str(tag) != key or tag > UVARINT_MAX:  # "07" beside "7" would hide one of them
                 self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[int(key)] = self.base64(text)
+            tags[tag] = self.base64(text)
         self.path.pop()
         return tags
 

@@ -66,12 +66,25 @@ class Struct:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be.
-        return self._changed()
+    def __copy__(self: S) -> S:
+        return self.replace()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self, **state)
+    def __reduce__(self: S) -> tuple[object, ...]:
+        # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
+        return _rebuilt, (type(self), {name: _owned(value) for name, value in self._changed().items()})
+
+
+def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
+    return cls(**fields)
+
+
+def _owned(value: Any) -> Any:
+    """`value` with bytes in the place of views."""
+    if isinstance(value, memoryview):
+        return value.tobytes()
+    if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
+        return tuple(map(_owned, value))
+    return value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -181,7 +194,9 @@ class Message(Struct):
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
                 return header_version
-        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, [str(v) for v, _ in cls.HEADER_VERSIONS])
+        ranges = cls.HEADER_VERSIONS
+        known = Versions(ranges[0][0].lowest, ranges[-1][0].highest) if ranges else NONE
+        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, known)
 
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
         """The message in Kafka's JSON form.

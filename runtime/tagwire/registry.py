@@ -170,6 +170,7 @@ class Registry:
             )
         else:
             _refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
+            _check_class(message, version, header, self.request_header)
             _check_header(message, version, header)
         return header.encode(header_version) + message.encode(version)
 
@@ -242,6 +243,7 @@ class Registry:
             header = self.response_header(correlation_id=correlation_id or 0)
         else:
             _refuse_both(message, version, correlation_id=correlation_id)
+            _check_class(message, version, header, self.response_header)
         return header.encode(header_version) + message.encode(version)
 
     def decode_response(
@@ -326,6 +328,11 @@ def read_rest(
 def _scope(kind: str, component: str) -> str:
     """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
     return "" if kind in ("request", "response") else component
+
+
+def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
+    if not isinstance(header, expected):
+        raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
 
 
 def _check_header(message: Message, version: int, header: Any) -> None:

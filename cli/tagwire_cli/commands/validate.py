@@ -1,7 +1,6 @@
 """`tagwire validate`: specs against the rules of the language, without generating anything."""
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire.errors import SpecError
 from tagwire_cli.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.input_bytes import read_bytes
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -88,10 +87,10 @@ def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: boo
 
 def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
-    from tagwire_generator.reader import read_file, read_spec
+    from tagwire_generator.reader import read_data, read_file
 
     if name == _STDIN:
-        return 1, list(read_spec(_standard_input(), file="<stdin>", options=options).problems)
+        return 1, list(read_data(read_bytes(_STDIN, is_hex=False), file="<stdin>", options=options).problems)
     if Path(name).is_dir():
         return _validate_folder(Path(name), options)
     return 1, list(read_file(name, options=options).problems)
@@ -115,12 +114,3 @@ def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["P
     if len(summaries) == len(specs):  # else a request would seem to lack the response that can't be read
         problems += check_set(summaries, options)
     return len(specs), problems
-
-
-def _standard_input() -> str:
-    data = sys.stdin.buffer.read()
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        found = f"byte {error.start}, 0x{data[error.start]:02x}"
-        raise SpecError(f"<stdin>: {found}, is no UTF-8", file="<stdin>") from error

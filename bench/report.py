@@ -1,0 +1,119 @@
+"""Results as text for a terminal, and as docs/benchmarks.md."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from timing import Ratio
+
+__all__ = ["markdown", "text"]
+
+Table = list[tuple[str, ...]]
+"""The first row is the head."""
+
+
+def text(results: dict[str, Any]) -> str:
+    """The tables of one run for a terminal."""
+    parts = [_heading(results)]
+    for title, table in _tables(results):
+        parts.append(f"{title}\n\n{_aligned(table)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(runs: Sequence[dict[str, Any]]) -> str:
+    """docs/benchmarks.md: what is measured, how, and the tables of each run."""
+    parts = [_INTRODUCTION]
+    for results in runs:
+        parts.append(f"## {_heading(results)}")
+        for title, table in _tables(results):
+            parts.append(f"**{title}**\n\n{_piped(table)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(results: dict[str, Any]) -> str:
+    libraries = ", ".join(f"{name} {version}" for name, version in results["libraries"].items())
+    build = "" if results["optimised_build"] else ", a build without profile-guided optimisation"
+    return f"CPython {results['python']}{build}: {libraries}"
+
+
+def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
+    speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
+    yield speed, _speed(results["speed"])
+    yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
+    yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
+    yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
+
+
+def _speed(rows: Sequence[dict[str, Any]]) -> Table:
+    names = list(rows[0]["microseconds"])
+    table: Table = [("message", "bytes", "call", *names)]
+    for row in rows:
+        cells = [_time(row["microseconds"][name]) + _against(row, name) for name in names]
+        table.append((f"{row['message']} v{row['version']}", f"{row['size']:,}", row["operation"], *cells))
+    return table
+
+
+def _against(row: dict[str, Any], name: str) -> str:
+    if name not in row["ratios"]:
+        return ""
+    other = f", v{row['versions'][name]}" if row["versions"][name] != row["version"] else ""
+    return f" ({Ratio(*row['ratios'][name])}{other})"
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
+
+
+def _imports(rows: Sequence[dict[str, Any]]) -> Table:
+    table: Table = [("library", "step", "ms", "modules")]
+    table += [(row["library"], row["step"], f"{row['milliseconds']:.1f}", str(row["modules"])) for row in rows]
+    return table
+
+
+def _held(found: dict[str, dict[str, float]]) -> Table:
+    rows = [(name, f"{figures['held']:.2f}", f"{figures['peak']:.2f}") for name, figures in found.items()]
+    return [("library", "held", "peak"), *rows]
+
+
+def _worst(rows: Sequence[dict[str, Any]]) -> Table:
+    ways = list(rows[0]["factors"])
+    table: Table = [("array that is filled", "input", *ways)]
+    for row in rows:
+        factors = (f"{row['factors'][way]:.0f}" for way in ways)
+        table.append((f"{row['message']} `{row['array']}`", f"{row['size']:,} bytes", *factors))
+    return table
+
+
+def _aligned(table: Table) -> str:
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
+    return "\n".join(lines)
+
+
+def _piped(table: Table) -> str:
+    head, *rows = table
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ("---",) * len(head), *rows))
+
+
+_INTRODUCTION = """\
+# Benchmarks
+
+tagwire's pure-Python engine beside the Python libraries that speak the same protocol. `make bench` measures;
+`python bench/run.py --write` wrote this page, from one run on each interpreter.
+
+* **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
+  checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
+  beside them, which has less to read and to write. Contents: `bench/contents.py`.
+* **Checks.** tagwire decodes strictly: truncation, trailing bytes, overlong varints, impossible counts, bad UTF-8,
+  illegal nulls, the order of tags. The others check less.
+* **How.** CPU time of the thread, medians. In each round every library runs once, in a random order; a ratio is taken
+  within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. The garbage
+  collector is on. The machine was shared: compare figures within a table, not between tables or pages.
+* **What is not won.** kio decodes in Rust, and is faster at it. Where a message is mostly record bytes, every library
+  mostly copies.
+* **Import.** In processes of their own, without the start-up files of an environment. A message's serializers are
+  imported when it is first encoded or decoded.
+* **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
+  (`tests/amplification.py`), the worst of all arrays of all messages. `views=True`, which makes a memoryview of each
+  bytes field, costs most. A refused input is read twice, the second time for the place of the fault, but what was read
+  first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests hold peak memory below 150 times
+  the input and a fixed part."""

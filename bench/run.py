@@ -1,0 +1,79 @@
+"""Measure tagwire beside its peers. `make bench` runs this; `--write` makes docs/benchmarks.md from all results kept.
+
+A run takes some minutes. `--quick` only shows that everything works; its figures mean nothing.
+"""
+
+import argparse
+import json
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, Final
+
+import imports
+import memory
+import report
+import speed
+from library import Library
+from ours import Tagwire
+from peer_aiokafka import AioKafka
+from peer_kafka_python import KafkaPython
+from peer_kio import Kio
+
+__all__ = ["main"]
+
+_ROOT: Final = Path(__file__).parents[1]
+_RESULTS: Final = Path(__file__).parent / "results"
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print, and write what was asked for."""
+    options = _parser().parse_args(arguments)
+    results = measure(quick=options.quick)
+    print(json.dumps(results, indent=2) if options.json else report.text(results))
+    if options.write:
+        write(results)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--write", action="store_true", help="keep the results, and write docs/benchmarks.md")
+    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
+    return parser
+
+
+def measure(*, quick: bool) -> dict[str, Any]:
+    """All results of one run."""
+    libraries: list[Library] = [Tagwire(), Kio(), KafkaPython(), AioKafka()]
+    rounds, seconds, processes, size = (3, 0.001, 2, 5_000) if quick else (21, 0.04, 21, 200_000)
+    return {
+        "python": platform.python_version(),
+        "optimised_build": "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""),
+        "libraries": {library.name: library.installed for library in libraries},
+        "rounds": rounds,
+        "imports": imports.measure_imports(processes=processes, progress=_progress),
+        "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
+        "held": memory.held(libraries),
+        "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
+    }
+
+
+def write(results: dict[str, Any]) -> None:
+    """Keep the results of this interpreter's release, and write the page from those of all."""
+    _RESULTS.mkdir(exist_ok=True)
+    release = ".".join(results["python"].split(".")[:2])
+    (_RESULTS / f"python-{release}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(_RESULTS.glob("*.json"))]
+    (_ROOT / "docs" / "benchmarks.md").write_text(report.markdown(runs), encoding="utf-8")
+
+
+def _progress(step: str) -> None:
+    end = "" if sys.stderr.isatty() else "\n"
+    print(f"\r\033[K{step}" if sys.stderr.isatty() else step, end=end, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,187 @@
+"""Inputs that cost a decoder the most memory for each of their bytes, found from the layouts alone.
+
+A few bytes can bring about a whole object: a struct whose fields are all empty,
+a dict for one unknown tag without data (2 bytes), a tuple for an array of one,
+a memoryview for empty bytes. For each array of each message this makes an input
+that is filled with such elements, and an estimate of what they cost, so that
+only the worst need be measured.
+"""
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from sys import getsizeof
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import tagwire
+from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, TaggedSection, Type
+from tagwire.rows import layout_of
+
+__all__ = ["Bait", "baits", "peak_memory", "peaks"]
+
+_TUPLE: Final = getsizeof((0,))
+_DICT: Final = getsizeof({0: b""})
+_VIEW: Final = getsizeof(memoryview(b""))
+_POINTER: Final = 8
+_WORTH: Final = 60
+"""Bytes of memory that an optional byte must bring, or it is left out."""
+
+Path = tuple[str, ...]
+
+
+class Bait(NamedTuple):
+    """An array to fill: `elements` of it, each decoded to `memory` bytes (estimated), `size` bytes on the wire."""
+
+    cls: type[tagwire.Message]
+    version: int
+    path: Path
+    size: int
+    memory: int
+
+    @property
+    def estimate(self) -> float:
+        """Bytes of memory for each byte of input."""
+        return self.memory / self.size
+
+    def message(self, size: int) -> Any:
+        """A message of about `size` bytes, most of them in this array."""
+        root = layout_of(self.cls, self.version).root
+        return _Filler(self.path, max(1, size // self.size)).struct(root, ()).value
+
+    def __str__(self) -> str:
+        return f"{self.cls.NAME} v{self.version} {'.'.join(self.path)}"
+
+
+def baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
+    """One for each array of each layout of a message."""
+    seen: list[StructLayout] = []
+    for version in cls.VERSIONS:
+        root = layout_of(cls, version).root
+        if root not in seen:
+            seen.append(root)
+            for path, element in _arrays(root, ()):
+                grown = _Filler(path, 1).element(element, path)
+                yield Bait(cls, version, path, grown.size, grown.memory + _POINTER)
+
+
+def peak_memory(work: Callable[[], object]) -> int:
+    """The most bytes that Python held at once while `work` ran, beyond those before; a DecodeError may end it."""
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    with suppress(tagwire.DecodeError):
+        work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak - before
+
+
+def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
+    """The peak memory of each way to read `data`, which are the bytes of one message."""
+    with suppress(tagwire.DecodeError):
+        cls.decode(data + b"x", version)  # imports and expands what is made once
+    return {
+        "strict": peak_memory(lambda: cls.decode(data, version)),
+        "strict, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
+        "strict, refused at the last byte": peak_memory(lambda: cls.decode_from(data[:-1], version)),
+        "views": peak_memory(lambda: cls.decode(data, version, views=True)),
+        "views, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version, views=True)),
+        "lenient": peak_memory(lambda: cls.decode(data, version, strict=False)),
+    }
+
+
+def _arrays(struct: StructLayout, path: Path) -> Iterator[tuple[Path, Type]]:
+    for field in struct.fields:
+        here = (*path, field.name)
+        inner = field.type.element if isinstance(field.type, Array) else field.type
+        if isinstance(field.type, Array):
+            yield here, inner
+        if isinstance(inner, Nested):
+            yield from _arrays(inner.struct, here)
+
+
+class _Grown(NamedTuple):
+    """A value, its bytes on the wire, and the memory of what it decodes to."""
+
+    value: Any
+    size: int
+    memory: int
+
+
+class _Filler:
+    """Values with as much memory for each byte as there can be, and `number` elements in the array at `target`."""
+
+    def __init__(self, target: Path, number: int) -> None:
+        self.target = target
+        self.number = number
+
+    def leads(self, path: Path) -> bool:
+        """Whether the target is at `path` or inside it."""
+        return self.target[: len(path)] == path
+
+    def struct(self, layout: StructLayout, path: Path) -> _Grown:
+        value = layout.default_value()
+        size, memory = 0, getsizeof(value)
+        for field in layout.items:
+            grown = self.of_type(field.type, (*path, field.name))
+            setattr(value, field.name, grown.value)
+            size, memory = size + grown.size, memory + grown.memory
+        section = layout.section
+        if isinstance(section, TaggedSection):
+            grown = self.tags(value, section.fields, path)
+            size, memory = size + grown.size, memory + grown.memory
+        return _Grown(value, size, memory)
+
+    def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
+        """One unknown tag without data, and the known ones that lead to the target."""
+        known = {field.tag for field in fields}
+        value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
+        size, memory = 3, _DICT
+        for field in fields:
+            if self.leads((*path, field.name)):
+                grown = self.of_type(field.type, (*path, field.name))
+                setattr(value, field.name, grown.value)
+                size, memory = size + 2 + grown.size, memory + grown.memory
+            elif isinstance(field.type, Nested) and not field.type.nullable:
+                memory += getsizeof(field.default_value())  # absent, and decoded to an object all the same
+        return _Grown(None, size, memory)
+
+    def of_type(self, type: Type, path: Path) -> _Grown:
+        if isinstance(type, Array):
+            return self.array(type, path)
+        grown = self.element(type, path)
+        if isinstance(type, Nested) and type.nullable:
+            unwanted = not self.leads(path) and grown.memory < _WORTH * grown.size
+            return _Grown(None, 1, 0) if unwanted else grown._replace(size=grown.size + 1)
+        return grown
+
+    def array(self, type: Array, path: Path) -> _Grown:
+        element = self.element(type.element, path)
+        if path == self.target:
+            many = self.number * element.size, self.number * (element.memory + _POINTER)
+            return _Grown((element.value,) * self.number, type.minimum + many[0], _TUPLE + many[1])
+        if self.leads(path) or element.memory + _TUPLE >= _WORTH * element.size:
+            return _Grown((element.value,), type.minimum + element.size, _TUPLE + element.memory)
+        return _Grown((), type.minimum, 0)
+
+    def element(self, type: Type, path: Path) -> _Grown:
+        if isinstance(type, Nested):
+            return self.struct(type.struct, path)
+        if isinstance(type, Sized):
+            return _Grown("", type.minimum, 0) if type.wire.family == "text" else _Grown(b"", type.minimum, _VIEW)
+        assert isinstance(type, Fixed)
+        return _fixed(type)
+
+
+def _fixed(type: Fixed) -> _Grown:
+    """A value that CPython has no ready object for."""
+    wire = type.wire
+    values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
+    value = values.get(wire.family, wire.low or wire.high)
+    memory = 0 if value is True else getsizeof(value)
+    if isinstance(value, UUID):
+        memory += getsizeof(value.int)
+    return _Grown(value, wire.width, memory)

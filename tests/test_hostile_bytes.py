@@ -1,0 +1,255 @@
+"""Bytes from a peer that is broken or hostile: only DecodeErrors, bounded memory, linear work.
+
+Nothing here is timed: memory is what tracemalloc counts, and work is lines run
+and bytes copied, which are the same on every machine.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from struct import pack
+from types import FrameType
+from typing import Any, ClassVar
+
+import pytest
+from amplification import Bait, baits, peak_memory, peaks
+from damage import Sample, damaged, samples
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import DecodeError, EncodeError, Limits, layout_reader
+from tagwire.serializer import READ_FAULTS
+from tagwire.varint import uvarint_bytes
+
+FACTOR, FIXED = 150, 250_000
+"""The memory that decoding may take: bytes for each byte of input, and bytes whatever the input."""
+NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
+
+
+# ---------------------------------------------------------------- errors
+
+
+def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
+    """What is wrong with how `data` is read strictly, or None. What is accepted is written back as it was."""
+    cls, version = sample.cls, sample.version
+    try:
+        message = cls.decode(data, version, limits=limits)
+    except DecodeError as error:
+        return error_fault(sample, data, error)
+    again = message.encode(version)
+    if again == data:
+        return None
+    if tagwire.trace(cls, data, version).canonical:
+        return f"written back as {again.hex()}"
+    return None if cls.decode(again, version) == message else f"{again.hex()} is another value"
+
+
+def lenient_fault(sample: Sample, data: bytes) -> str | None:
+    cls, version = sample.cls, sample.version
+    try:
+        message = cls.decode(data, version, strict=False)
+    except DecodeError as error:
+        return error_fault(sample, data, error)
+    try:
+        message.encode(version)
+    except EncodeError:
+        return None  # a null that the version has no bytes for
+    return None
+
+
+def error_fault(sample: Sample, data: bytes, error: DecodeError) -> str | None:
+    has_place = type(error.offset) is int and 0 <= error.offset <= len(data) and type(error.path) is str
+    is_about_it = (error.message_name, error.version) == (sample.cls.NAME, sample.version)
+    return None if has_place and is_about_it and error.found and error.expected else f"no place: {error!r}"
+
+
+@pytest.mark.slow
+def test_nothing_but_decode_errors_leaves_decode() -> None:
+    random = Random(2026)
+    faults = []
+    accepted = 0
+    for number in range(100_000):
+        sample = samples()[number % len(samples())]
+        data = damaged(sample, random)
+        try:
+            fault = strict_fault(sample, data, NARROW if number % 20 == 0 else tagwire.limits.DEFAULT_LIMITS)
+            if number % 5 == 0:
+                fault = fault or lenient_fault(sample, data)
+        except Exception as error:
+            fault = repr(error)
+        accepted += fault is None
+        if fault:
+            faults.append((sample.cls.NAME, sample.version, data.hex(), fault))
+    assert not faults, f"{len(faults)} of 100,000, such as {faults[:3]}"
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_by_the_input() -> None:
+    """docs/benchmarks.md has the figure, from larger inputs (bench/memory.py)."""
+    worst: dict[str, Bait] = {}
+    for bait in (bait for name in messages.registry.names() for bait in baits(messages.registry[name])):
+        if bait.estimate > (worst[bait.cls.NAME].estimate if bait.cls.NAME in worst else 0):
+            worst[bait.cls.NAME] = bait
+    highest = 0.0
+    for bait in sorted(worst.values(), key=lambda bait: -bait.estimate)[:6]:
+        data = bait.message(10_000).encode(bait.version)
+        for way, peak in peaks(bait.cls, bait.version, data).items():
+            assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {way}: {peak} bytes for {len(data)}"
+            highest = max(highest, peak / len(data))
+    assert highest > 50  # else these inputs amplify nothing
+
+
+HEAD = bytes(4) + b"\x01"
+"""MetadataResponse v12 up to its cluster id: no throttling, no brokers."""
+CLAIMS = {
+    "an array of 2^31 - 1 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x07"),
+    "an array of 2^32 - 2 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x0f"),
+    "an int32 count of 2^31 - 1": (5, bytes(4) + b"\x7f\xff\xff\xff"),
+    "a string of 2^31 - 2 bytes": (12, HEAD + b"\xff\xff\xff\xff\x07"),
+    "2^31 - 1 tagged fields": (12, HEAD + b"\0" + bytes(4) + b"\x01" + b"\xff\xff\xff\xff\x07"),
+    "a tagged field of 2^31 - 1 bytes": (12, HEAD + b"\0" + bytes(4) + b"\x01" + b"\x01\x09\xff\xff\xff\xff\x07"),
+}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(("version", "data"), CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) -> None:
+    def decode() -> None:
+        with pytest.raises(DecodeError):
+            messages.MetadataResponse.decode(data + bytes(100), version, strict=strict)
+
+    decode()
+    assert peak_memory(decode) < 50_000
+
+
+# ---------------------------------------------------------------- work
+
+
+class CountedBytes(bytes):
+    """Bytes that count what is copied out of them."""
+
+    copied: ClassVar[int] = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        if isinstance(found, bytes):
+            CountedBytes.copied += len(found)
+        return found
+
+
+def work_of(function: Callable[[], object]) -> int:
+    """Lines run and bytes copied by `function`."""
+    lines = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    CountedBytes.copied = 0
+    outer = sys.gettrace()
+    sys.settrace(count)
+    try:
+        function()
+    except (DecodeError, *READ_FAULTS):
+        pass
+    finally:
+        sys.settrace(outer)
+    return lines + CountedBytes.copied
+
+
+def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Callable[[], object]]:
+    serializer = cls.serializer(version)
+    layout, counted = serializer.layout(), CountedBytes(data)
+
+    def by_layout(strict: bool) -> Callable[[], object]:
+        return lambda: layout_reader.decode(layout, counted, whole=True, strict=strict, limits=Limits())
+
+    return {
+        "serializer": lambda: serializer.read(counted, counted, 0),
+        "strict": by_layout(True),
+        "lenient": by_layout(False),
+    }
+
+
+def metadata(partitions: int, tags: bytes) -> bytes:
+    """MetadataResponse v12 with one topic; `tags` is the tag section of each partition."""
+    partition = pack(">hiii", 0, 0, 1, 5) + b"\x01\x01\x01" + tags
+    topic = b"\0\0\x02t" + bytes(16) + b"\0" + uvarint_bytes(partitions + 1) + partition * partitions + bytes(4) + b"\0"
+    return HEAD + b"\0" + bytes(4) + b"\x02" + topic + b"\0"
+
+
+def tag_section(count: int, entry: Callable[[int], bytes]) -> bytes:
+    return uvarint_bytes(count) + b"".join(map(entry, range(count)))
+
+
+def api_versions(tags: bytes) -> bytes:
+    """ApiVersionsResponse v3 without any API; tags 0 to 3 are known."""
+    return b"\0\0" + b"\x01" + bytes(4) + tags
+
+
+def unknown(tag: int, size: int = 0) -> bytes:
+    return uvarint_bytes(tag) + uvarint_bytes(size) + bytes(size)
+
+
+FEATURE = b"\x02f\0\0\0\x01\0"
+HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
+    "a count of FF bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\xff" * n),
+    "a string length of FF bytes": ("MetadataResponse", 12, lambda n: HEAD + b"\xff" * n),
+    "a tag of FF bytes": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + b"\xff" * n)),
+    "a count of 80 bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\x80" * n),
+    "one unknown tag a partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\x01\x09\x01x")),
+    "a fault behind the last partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\0") + b"x"),
+    "many unknown tags": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + i)))),
+    "tags going down": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + n - i)))),
+    "one tag again and again": (
+        "ApiVersionsResponse",
+        3,
+        lambda n: api_versions(tag_section(n, lambda i: unknown(9, 3))),
+    ),
+    "one large tag": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + unknown(9, n))),
+    "a known array again and again": (
+        "ApiVersionsResponse",
+        3,
+        lambda n: api_versions(tag_section(n, lambda i: b"\0" + uvarint_bytes(1 + 9 * 7) + b"\x0a" + FEATURE * 9)),
+    ),
+    "a known tag whose size lies": (
+        "ApiVersionsResponse",
+        3,
+        lambda n: api_versions(tag_section(n, lambda i: b"\0" + b"\x01" + b"\x0a" + FEATURE * 9)),
+    ),
+    "a string of bad UTF-8": (
+        "MetadataResponse",
+        12,
+        lambda n: HEAD + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0",
+    ),
+    "many strings of bad UTF-8": (
+        "DescribeGroupsRequest",
+        5,
+        lambda n: uvarint_bytes(n + 1) + b"\x04\xed\xa0\x80" * n + b"\0\0",
+    ),
+    "many empty strings": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\x01" * n + b"\0\0"),
+    "many nulls that may not be": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\0" * n + b"\0\0"),
+}
+
+
+@pytest.mark.parametrize(("name", "version", "build"), HOSTILE.values(), ids=HOSTILE)
+def test_work_is_linear(name: str, version: int, build: Callable[[int], bytes]) -> None:
+    cls = messages.registry[name]
+    for way in ways(cls, version, build(1)):
+        once, twice = (work_of(ways(cls, version, build(size))[way]) for size in (500, 1000))
+        assert twice <= 2.1 * once + 100, f"{way}: {once} for 500, {twice} for 1000"
+
+
+def test_quadratic_work_would_be_seen() -> None:
+    def rest_copied_each_time(size: int) -> None:
+        data = CountedBytes(bytes(size))
+        for position in range(size):
+            assert len(data[position:]) > 0
+
+    once, twice = (work_of(partial(rest_copied_each_time, size)) for size in (1000, 2000))
+    assert twice > 3 * once

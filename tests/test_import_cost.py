@@ -1,0 +1,116 @@
+"""What an import loads, counted in modules: times are for bench/, which has a quiet machine or says so.
+
+Each step runs in a process of its own that has nothing but the folders of the
+packages on its path, so that no start-up file of an environment hides a module.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tagwire
+import tagwire_messages
+
+FOLDERS = [str(Path(str(package.__file__)).parents[1]) for package in (tagwire, tagwire_messages)]
+CHILD = """
+import os, sys
+sys.path[:0] = sys.argv[1].split(os.pathsep)
+names = {}
+exec(sys.argv[2], names)
+before = set(sys.modules)
+exec(sys.argv[3], names)
+print(*sorted(set(sys.modules) - before))
+"""
+
+SLOW = {
+    "argparse",
+    "ast",
+    "asyncio",
+    "dataclasses",
+    "decimal",
+    "email",
+    "importlib.metadata",
+    "importlib.resources",
+    "inspect",
+    "json",
+    "logging",
+    "pathlib",
+    "string",
+    "subprocess",
+    "threading",
+    "tokenize",
+    "traceback",
+    "typing",
+    "unittest",
+}
+"""Modules of the standard library that take a millisecond or more."""
+INTERPRETER = {
+    f"tagwire.{name}"
+    for name in ("annotations", "json_form", "layout_reader", "layout_writer", "losses", "schema", "tracer")
+}
+"""What only faults, traces, JSON and run-time schemas need."""
+PACKAGE = "import tagwire, tagwire_messages"
+
+
+def loaded(before: str, step: str) -> set[str]:
+    """The modules that `step` loads after `before`."""
+    command = [sys.executable, "-I", "-S", "-c", CHILD, os.pathsep.join(FOLDERS), before, step]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+
+
+def messages_in(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.startswith("tagwire_messages.")}
+
+
+def test_the_package_alone() -> None:
+    modules = loaded("", PACKAGE)
+    assert "tagwire_messages" in modules
+    assert not modules & SLOW
+    assert not modules & INTERPRETER
+    assert messages_in(modules) == set()
+    assert len(modules) < 40
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("tagwire_messages.registry.names()", set()),
+        ("'FetchRequest' in tagwire_messages.registry", set()),
+        ("dir(tagwire_messages)", set()),
+        ("tagwire_messages.ApiKey", {"api_key"}),
+        ("tagwire_messages.HeartbeatRequest", {"heartbeat_request"}),
+        ("tagwire_messages.registry['HeartbeatRequest']", {"heartbeat_request"}),
+        ("tagwire_messages.registry.request(3)", {"metadata_request"}),
+        ("tagwire_messages.registry.response(3)", {"metadata_response"}),
+        ("from tagwire_messages.fetch_request import FetchRequest", {"fetch_request"}),
+    ],
+)
+def test_only_what_is_asked_for(step: str, expected: set[str]) -> None:
+    modules = loaded(PACKAGE, step)
+    assert messages_in(modules) == {f"tagwire_messages.{name}" for name in expected}
+    assert not modules & SLOW
+    assert not modules & INTERPRETER
+
+
+def test_serializers_come_with_the_first_bytes() -> None:
+    message = f"{PACKAGE}; message = tagwire_messages.HeartbeatResponse(throttle_time_ms=3)"
+    assert "tagwire_messages.serializers" not in loaded("", message)
+    modules = loaded(message, "assert type(message).decode(message.encode(4), 4) == message")
+    expected = {"tagwire_messages.serializers", "tagwire_messages.serializers.heartbeat_response"}
+    assert messages_in(modules) == expected
+    assert not modules & (SLOW - {"typing"})
+    assert not modules & INTERPRETER
+
+
+def test_the_interpreter_comes_with_the_first_fault() -> None:
+    decode = "\ntry: tagwire_messages.HeartbeatResponse.decode(b'x', 4)\nexcept tagwire.DecodeError: pass"
+    modules = loaded(PACKAGE, decode)
+    assert "tagwire.layout_reader" in modules
+    assert not modules & (SLOW - {"typing"})
+
+
+def test_a_slow_import_would_be_seen() -> None:
+    assert loaded("", "import json") & SLOW
