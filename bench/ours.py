@@ -15,6 +15,10 @@ class Tagwire(Library):
 
     name = "tagwire"
 
+    @property
+    def installed(self) -> str:
+        return str(import_module("tagwire").__version__)  # what runs, installed or not
+
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: _contender(package.registry[name], version) for name, version in VERSIONS.items()}

@@ -42,7 +42,7 @@ class Sample:
         self.cls = cls
         self.version = version
         self.data = data
-        self.places = tuple({node.offset for node in tagwire.trace(cls, data, version).root.walk()})
+        self.places = tuple(sorted({node.offset for node in tagwire.trace(cls, data, version).root.walk()}))
         """Where fields begin."""
 
     def __str__(self) -> str:

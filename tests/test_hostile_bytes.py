@@ -19,6 +19,7 @@ from damage import Sample, damaged, samples
 import tagwire
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, Limits, layout_reader
+from tagwire.limits import DEFAULT_LIMITS
 from tagwire.serializer import READ_FAULTS
 from tagwire.varint import uvarint_bytes
 
@@ -68,20 +69,28 @@ def error_fault(sample: Sample, data: bytes, error: DecodeError) -> str | None:
 def test_nothing_but_decode_errors_leaves_decode() -> None:
     random = Random(2026)
     faults = []
-    accepted = 0
     for number in range(100_000):
         sample = samples()[number % len(samples())]
         data = damaged(sample, random)
         try:
-            fault = strict_fault(sample, data, NARROW if number % 20 == 0 else tagwire.limits.DEFAULT_LIMITS)
+            fault = strict_fault(sample, data, NARROW if number % 20 == 0 else DEFAULT_LIMITS)
             if number % 5 == 0:
                 fault = fault or lenient_fault(sample, data)
         except Exception as error:
             fault = repr(error)
-        accepted += fault is None
         if fault:
             faults.append((sample.cls.NAME, sample.version, data.hex(), fault))
     assert not faults, f"{len(faults)} of 100,000, such as {faults[:3]}"
+
+
+def test_an_error_without_a_place_would_be_seen() -> None:
+    sample = samples()[0]
+    facts: dict[str, Any] = {"message_name": sample.cls.NAME, "version": sample.version, "path": "", "offset": 0}
+    facts |= {"found": "nothing", "expected": "something"}
+    assert error_fault(sample, b"", DecodeError(**facts)) is None
+    wrong: list[dict[str, Any]] = [{"offset": None}, {"offset": 1}, {"path": None}, {"message_name": "x"}, {"found": ""}]
+    for change in wrong:
+        assert error_fault(sample, b"", DecodeError(**(facts | change))), change
 
 
 # ---------------------------------------------------------------- memory

@@ -86,4 +86,6 @@ def summary(problems: Sequence["Problem"]) -> str:
 
 def is_coloured(stream: _Stream | None) -> bool:
     """Whether a stream is a terminal whose user has not set NO_COLOR; None is one that was closed at the start."""
-    return stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()

@@ -44,7 +44,7 @@ def limits_of(texts: Sequence[str]) -> "Limits":
     values: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if name not in Limits.__slots__ or not (number.isascii() and number.isdigit()):
+        if name not in Limits.__slots__ or not (number.isascii() and number.isdigit() and len(number) < 20):
             known = ", ".join(Limits.__slots__)
             raise click.BadParameter(f"{text!r} is no NAME=N with a name of {known}", param_hint="--limit")
         values[name] = int(number)

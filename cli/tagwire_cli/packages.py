@@ -94,7 +94,7 @@ def find_response(registry: "Registry", text: str) -> "type[Message]":
     """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
     from tagwire.registry import UnknownMessageError
 
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) < 20:
         try:
             return registry.response(int(text))
         except UnknownMessageError as error:

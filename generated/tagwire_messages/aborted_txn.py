@@ -4,6 +4,8 @@
 Version 0: producer_id, first_offset, last_offset, last_stable_offset
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -5,13 +5,19 @@ Version 0: id, resource_type, resource_name, pattern_type, principal, host,
     operation, permission_type; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["AccessControlEntryRecord"]
 
@@ -51,7 +57,7 @@ class AccessControlEntryRecord(Message):
     def __init__(
         self,
         *,
-        id: UUID = UUID(int=0),
+        id: UUID = DEFAULT_UUID,
         resource_type: int = 0,
         resource_name: str = "",
         pattern_type: int = 0,
@@ -61,7 +67,7 @@ class AccessControlEntryRecord(Message):
         permission_type: int = 0,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.id = id
+        self.id = uuid_or_default(id, 0)
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.pattern_type = pattern_type
@@ -79,7 +85,7 @@ class AccessControlEntryRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("id", "Id", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("id", "Id", "uuid", "0+", default=0),
         FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
         FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
         FieldRow("pattern_type", "PatternType", "int8", "0+", default=0),

@@ -8,6 +8,8 @@ Version 3: flexible
 Version 4: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

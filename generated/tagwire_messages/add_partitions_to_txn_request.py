@@ -17,6 +17,8 @@ Version 4: adds transactions[], transactions[].transactional_id,
 Version 5: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -23,6 +23,8 @@ Version 4: adds error_code, results_by_transaction[],
 Version 5: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -6,13 +6,19 @@ Version 0: cluster_id, timeout_ms, voter_id, voter_directory_id, listeners[],
 Version 1: adds ack_when_committed
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["AddRaftVoterRequest", "Listener"]
 
@@ -81,7 +87,7 @@ class AddRaftVoterRequest(Message):
         cluster_id: str | None = "",
         timeout_ms: int = 0,
         voter_id: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         listeners: Iterable[Listener] = (),
         ack_when_committed: bool = True,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
@@ -89,7 +95,7 @@ class AddRaftVoterRequest(Message):
         self.cluster_id = cluster_id
         self.timeout_ms = timeout_ms
         self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.listeners = tuple(listeners)
         self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
@@ -106,7 +112,7 @@ class AddRaftVoterRequest(Message):
         FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
         FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
         FieldRow("listeners", "Listeners", "[]Listener", "0+", default=(), struct=Listener),
         FieldRow("ack_when_committed", "AckWhenCommitted", "bool", "1+", default=True),
     )

@@ -5,6 +5,8 @@ Version 0: throttle_time_ms, error_code, error_message; flexible
 Version 1: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -5,6 +5,8 @@ Version 0: throttle_time_ms, error_code, producer_id_start, producer_id_len;
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -7,6 +7,8 @@ Version 0: entries[], entries[].entity[], entries[].entity[].entity_type,
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

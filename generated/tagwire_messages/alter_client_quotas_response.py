@@ -7,6 +7,8 @@ Version 0: throttle_time_ms, entries[], entries[].error_code,
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

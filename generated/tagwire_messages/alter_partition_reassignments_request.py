@@ -7,6 +7,8 @@ Version 0: timeout_ms, topics[], topics[].name, topics[].partitions[],
 Version 1: adds allow_replication_factor_change
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -9,6 +9,8 @@ Version 0: throttle_time_ms, error_code, error_message, responses[],
 Version 1: adds allow_replication_factor_change
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -6,6 +6,8 @@ Version 1: dirs[], dirs[].path, dirs[].topics[], dirs[].topics[].name,
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,6 +7,8 @@ Version 1: throttle_time_ms, results[], results[].topic_name,
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -6,6 +6,8 @@ Version 0: group_id, topics[], topics[].topic_name, topics[].partitions[],
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

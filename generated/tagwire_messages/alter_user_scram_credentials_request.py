@@ -6,6 +6,8 @@ Version 0: deletions[], deletions[].name, deletions[].mechanism, upsertions[],
     upsertions[].salt, upsertions[].salted_password; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

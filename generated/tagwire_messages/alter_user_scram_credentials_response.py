@@ -5,6 +5,8 @@ Version 0: throttle_time_ms, results[], results[].user, results[].error_code,
     results[].error_message; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

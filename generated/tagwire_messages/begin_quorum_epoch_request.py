@@ -9,13 +9,19 @@ Version 1: adds voter_id, topics[].partitions[].voter_directory_id,
     leader_endpoints[].port; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["BeginQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "TopicData"]
 
@@ -38,20 +44,20 @@ class PartitionData(Struct):
         self,
         *,
         partition_index: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         leader_id: int = 0,
         leader_epoch: int = 0,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.partition_index = partition_index
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=UUID(int=0), ignorable=True),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0, ignorable=True),
         FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
         FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
     )

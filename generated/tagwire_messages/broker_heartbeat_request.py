@@ -7,13 +7,18 @@ Version 1: adds offline_log_dirs[]
 Version 2: adds cordoned_log_dirs[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["BrokerHeartbeatRequest"]
 

@@ -11,13 +11,19 @@ Version 3: adds previous_broker_epoch
 Version 4: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["BrokerRegistrationRequest", "Feature", "Listener"]
 
@@ -131,7 +137,7 @@ class BrokerRegistrationRequest(Message):
         *,
         broker_id: int = 0,
         cluster_id: str = "",
-        incarnation_id: UUID = UUID(int=0),
+        incarnation_id: UUID = DEFAULT_UUID,
         listeners: Iterable[Listener] = (),
         features: Iterable[Feature] = (),
         rack: str | None = "",
@@ -142,7 +148,7 @@ class BrokerRegistrationRequest(Message):
     ) -> None:
         self.broker_id = broker_id
         self.cluster_id = cluster_id
-        self.incarnation_id = incarnation_id
+        self.incarnation_id = uuid_or_default(incarnation_id, 0)
         self.listeners = tuple(listeners)
         self.features = tuple(features)
         self.rack = rack
@@ -162,7 +168,7 @@ class BrokerRegistrationRequest(Message):
     FIELDS = (
         FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
         FieldRow("cluster_id", "ClusterId", "string", "0+", default=""),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
         FieldRow("listeners", "Listeners", "[]Listener", "0+", default=(), struct=Listener),
         FieldRow("features", "Features", "[]Feature", "0+", default=(), struct=Feature),
         FieldRow("rack", "Rack", "string", "0+", default="", nullable="0+"),

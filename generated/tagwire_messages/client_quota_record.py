@@ -5,6 +5,8 @@ Version 0: entity[], entity[].entity_type, entity[].entity_name, key, value,
     remove; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -4,6 +4,8 @@
 Version 0: resource_type, resource_name, name, value; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -9,13 +9,19 @@ Version 0: member_epoch, previous_member_epoch, state, assigned_partitions[],
     partitions_pending_revocation[].assignment_epochs[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ConsumerGroupCurrentMemberAssignmentValue", "TopicPartitions"]
 
@@ -36,18 +42,18 @@ class TopicPartitions(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[int] = (),
         assignment_epochs: Iterable[int] | None = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.assignment_epochs = None if assignment_epochs is None else tuple(assignment_epochs)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
         FieldRow(
             "assignment_epochs", "AssignmentEpochs", "[]int32", "0+", default=(), nullable="0+", tag=0, tagged="0+"

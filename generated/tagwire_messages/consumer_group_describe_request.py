@@ -5,6 +5,8 @@ Version 0: group_ids[], include_authorized_operations; flexible
 Version 1: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

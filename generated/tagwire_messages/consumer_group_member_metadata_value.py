@@ -10,6 +10,8 @@ Version 0: instance_id, rack_id, client_id, client_host,
     classic_member_metadata.supported_protocols[].metadata; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

@@ -7,13 +7,19 @@ Version 0: topics[], topics[].topic_id, topics[].topic_name,
     topics[].partition_metadata[].racks[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ConsumerGroupPartitionMetadataValue", "PartitionMetadata", "TopicMetadata"]
 
@@ -63,20 +69,20 @@ class TopicMetadata(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         topic_name: str = "",
         num_partitions: int = 0,
         partition_metadata: Iterable[PartitionMetadata] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.topic_name = topic_name
         self.num_partitions = num_partitions
         self.partition_metadata = tuple(partition_metadata)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
         FieldRow("num_partitions", "NumPartitions", "int32", "0+", default=0),
         FieldRow(

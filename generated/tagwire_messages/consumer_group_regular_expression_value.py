@@ -4,6 +4,8 @@
 Version 0: topics[], version, timestamp; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

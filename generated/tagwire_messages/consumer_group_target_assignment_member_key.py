@@ -4,6 +4,8 @@
 Version 0: group_id, member_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

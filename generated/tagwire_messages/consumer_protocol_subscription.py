@@ -8,6 +8,8 @@ Version 2: adds generation_id
 Version 3: adds rack_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,13 +7,19 @@ Version 0: controller_id, incarnation_id, zk_migration_ready, listeners[],
     features[].min_supported_version, features[].max_supported_version; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ControllerRegistrationRequest", "Feature", "Listener"]
 
@@ -107,14 +113,14 @@ class ControllerRegistrationRequest(Message):
         self,
         *,
         controller_id: int = 0,
-        incarnation_id: UUID = UUID(int=0),
+        incarnation_id: UUID = DEFAULT_UUID,
         zk_migration_ready: bool = False,
         listeners: Iterable[Listener] = (),
         features: Iterable[Feature] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.controller_id = controller_id
-        self.incarnation_id = incarnation_id
+        self.incarnation_id = uuid_or_default(incarnation_id, 0)
         self.zk_migration_ready = zk_migration_ready
         self.listeners = tuple(listeners)
         self.features = tuple(features)
@@ -130,7 +136,7 @@ class ControllerRegistrationRequest(Message):
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
         FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
         FieldRow("zk_migration_ready", "ZkMigrationReady", "bool", "0+", default=False),
         FieldRow("listeners", "Listeners", "[]Listener", "0+", default=(), struct=Listener),
         FieldRow("features", "Features", "[]Feature", "0+", default=(), struct=Feature),

@@ -7,6 +7,8 @@ Version 2: flexible
 Version 3: adds owner_principal_type, owner_principal_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,6 +7,8 @@ Version 2: flexible
 Version 3: adds token_requester_principal_type, token_requester_principal_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -8,6 +8,8 @@ Version 2: flexible
 Version 3: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -13,13 +13,19 @@ Version 6: the same fields
 Version 7: adds topics[].topic_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -102,7 +108,7 @@ class CreatableTopicResult(Struct):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         error_code: int = 0,
         error_message: str | None = "",
         topic_config_error_code: int = 0,
@@ -112,7 +118,7 @@ class CreatableTopicResult(Struct):
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.error_code = error_code
         self.error_message = error_message
         self.topic_config_error_code = topic_config_error_code
@@ -123,7 +129,7 @@ class CreatableTopicResult(Struct):
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "7+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "7+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("error_message", "ErrorMessage", "string", "1+", default="", nullable="0+", ignorable=True),
         FieldRow(

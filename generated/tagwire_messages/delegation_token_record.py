@@ -5,6 +5,8 @@ Version 0: owner, requester, renewers[], issue_timestamp, max_timestamp,
     expiration_timestamp, token_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

@@ -7,6 +7,8 @@ Version 2: flexible
 Version 3: adds results[].error_message
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

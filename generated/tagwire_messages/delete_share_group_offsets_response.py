@@ -6,13 +6,19 @@ Version 0: throttle_time_ms, error_code, error_message, responses[],
     responses[].error_message; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["DeleteShareGroupOffsetsResponse", "DeleteShareGroupOffsetsResponseTopic"]
 
@@ -35,20 +41,20 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
         self,
         *,
         topic_name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         error_code: int = 0,
         error_message: str | None = None,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.topic_name = topic_name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
     )

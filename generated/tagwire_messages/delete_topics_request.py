@@ -9,13 +9,19 @@ Version 5: the same fields
 Version 6: adds topics[], topics[].name, topics[].topic_id; drops topic_names[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
@@ -34,16 +40,16 @@ class DeleteTopicState(Struct):
         self,
         *,
         name: str | None = None,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "6+", default=None, nullable="6+"),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0),
     )
 
 

@@ -10,13 +10,19 @@ Version 5: adds responses[].error_message
 Version 6: adds responses[].topic_id; responses[].name is now nullable
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -39,20 +45,20 @@ class DeletableTopicResult(Struct):
         self,
         *,
         name: str | None = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         error_code: int = 0,
         error_message: str | None = None,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default="", nullable="6+"),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("error_message", "ErrorMessage", "string", "5+", default=None, nullable="5+", ignorable=True),
     )

@@ -6,6 +6,8 @@ Version 0: components[], components[].entity_type, components[].match_type,
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -8,6 +8,8 @@ Version 0: throttle_time_ms, error_code, error_message, entries[],
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

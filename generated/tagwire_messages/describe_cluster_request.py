@@ -6,6 +6,8 @@ Version 1: adds endpoint_type
 Version 2: adds include_fenced_brokers
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -8,6 +8,8 @@ Version 1: adds endpoint_type
 Version 2: adds brokers[].is_fenced
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

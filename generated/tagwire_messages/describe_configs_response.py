@@ -14,6 +14,8 @@ Version 3: adds results[].configs[].config_type,
 Version 4: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

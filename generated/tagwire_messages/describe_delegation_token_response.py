@@ -11,6 +11,8 @@ Version 3: adds tokens[].token_requester_principal_type,
     tokens[].token_requester_principal_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

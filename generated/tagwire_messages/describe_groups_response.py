@@ -14,6 +14,8 @@ Version 5: flexible
 Version 6: adds groups[].error_message
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -14,6 +14,8 @@ Version 4: adds results[].total_bytes, results[].usable_bytes
 Version 5: adds results[].is_cordoned
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -13,6 +13,8 @@ Version 0: throttle_time_ms, topics[], topics[].name, topics[].partitions[],
     topics[].partitions[].active_producers[].current_txn_start_offset; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -22,13 +22,19 @@ Version 2: adds error_message, topics[].partitions[].error_message,
     nodes[].listeners[].host, nodes[].listeners[].port
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["DescribeQuorumResponse", "Listener", "Node", "PartitionData", "ReplicaState", "TopicData"]
 
@@ -61,14 +67,14 @@ class ReplicaState(Struct):
         self,
         *,
         replica_id: int = 0,
-        replica_directory_id: UUID = UUID(int=0),
+        replica_directory_id: UUID = DEFAULT_UUID,
         log_end_offset: int = 0,
         last_fetch_timestamp: int = -1,
         last_caught_up_timestamp: int = -1,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.replica_id = replica_id
-        self.replica_directory_id = replica_directory_id
+        self.replica_directory_id = uuid_or_default(replica_directory_id, 0)
         self.log_end_offset = log_end_offset
         self.last_fetch_timestamp = last_fetch_timestamp
         self.last_caught_up_timestamp = last_caught_up_timestamp
@@ -76,7 +82,7 @@ class ReplicaState(Struct):
 
     FIELDS = (
         FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
-        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "2+", default=UUID(int=0)),
+        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "2+", default=0),
         FieldRow("log_end_offset", "LogEndOffset", "int64", "0+", default=0),
         FieldRow("last_fetch_timestamp", "LastFetchTimestamp", "int64", "1+", default=-1, ignorable=True),
         FieldRow("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", "1+", default=-1, ignorable=True),

@@ -6,6 +6,8 @@ Version 0: groups[], groups[].group_id, groups[].topics[],
 Version 1: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

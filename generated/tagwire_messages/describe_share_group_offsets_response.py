@@ -13,13 +13,19 @@ Version 0: throttle_time_ms, groups[], groups[].group_id, groups[].topics[],
 Version 1: adds groups[].topics[].partitions[].lag
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "DescribeShareGroupOffsetsResponse",
@@ -102,18 +108,18 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         self,
         *,
         topic_name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[DescribeShareGroupOffsetsResponsePartition] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.topic_name = topic_name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow(
             "partitions",
             "Partitions",

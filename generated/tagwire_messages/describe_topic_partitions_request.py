@@ -5,6 +5,8 @@ Version 0: topics[], topics[].name, response_partition_limit, cursor,
     cursor.topic_name, cursor.partition_index; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -13,13 +13,19 @@ Version 0: throttle_time_ms, topics[], topics[].error_code, topics[].name,
     next_cursor.partition_index; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "Cursor",
@@ -134,7 +140,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         *,
         error_code: int = 0,
         name: str | None = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         is_internal: bool = False,
         partitions: Iterable[DescribeTopicPartitionsResponsePartition] = (),
         topic_authorized_operations: int = -2147483648,
@@ -142,7 +148,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     ) -> None:
         self.error_code = error_code
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.is_internal = is_internal
         self.partitions = tuple(partitions)
         self.topic_authorized_operations = topic_authorized_operations
@@ -151,7 +157,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("name", "Name", "string", "0+", default="", nullable="0+"),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0, ignorable=True),
         FieldRow("is_internal", "IsInternal", "bool", "0+", default=False, ignorable=True),
         FieldRow(
             "partitions",

@@ -11,6 +11,8 @@ Version 0: throttle_time_ms, transaction_states[],
     transaction_states[].topics[].partitions[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,6 +7,8 @@ Version 0: throttle_time_ms, error_code, error_message, results[],
     results[].credential_infos[].iterations; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,6 +7,8 @@ Version 1: adds election_type
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -11,6 +11,8 @@ Version 1: adds error_code
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

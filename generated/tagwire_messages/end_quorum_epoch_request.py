@@ -13,13 +13,19 @@ Version 1: adds topics[].partitions[].preferred_candidates[],
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["EndQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "ReplicaInfo", "TopicData"]
 
@@ -39,16 +45,16 @@ class ReplicaInfo(Struct):
         self,
         *,
         candidate_id: int = 0,
-        candidate_directory_id: UUID = UUID(int=0),
+        candidate_directory_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.candidate_id = candidate_id
-        self.candidate_directory_id = candidate_directory_id
+        self.candidate_directory_id = uuid_or_default(candidate_directory_id, 0)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("candidate_id", "CandidateId", "int32", "1+", default=0),
-        FieldRow("candidate_directory_id", "CandidateDirectoryId", "uuid", "1+", default=UUID(int=0)),
+        FieldRow("candidate_directory_id", "CandidateDirectoryId", "uuid", "1+", default=0),
     )
 
 

@@ -8,6 +8,8 @@ Version 1: adds node_endpoints[], node_endpoints[].node_id,
     node_endpoints[].host, node_endpoints[].port; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

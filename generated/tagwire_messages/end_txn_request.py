@@ -9,6 +9,8 @@ Version 4: the same fields
 Version 5: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -4,6 +4,8 @@
 Version 0: request_data, request_principal, client_host_address; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -5,6 +5,8 @@ Version 1: hmac, expiry_time_period_ms
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -24,14 +24,20 @@ Version 17: adds topics[].partitions[].replica_directory_id
 Version 18: adds topics[].partitions[].high_watermark
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["FetchPartition", "FetchRequest", "FetchTopic", "ForgottenTopic", "ReplicaState"]
 
@@ -104,7 +110,7 @@ class FetchPartition(Struct):
         last_fetched_epoch: int = -1,
         log_start_offset: int = -1,
         partition_max_bytes: int = 0,
-        replica_directory_id: UUID = UUID(int=0),
+        replica_directory_id: UUID = DEFAULT_UUID,
         high_watermark: int = 9223372036854775807,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
@@ -114,7 +120,7 @@ class FetchPartition(Struct):
         self.last_fetched_epoch = last_fetched_epoch
         self.log_start_offset = log_start_offset
         self.partition_max_bytes = partition_max_bytes
-        self.replica_directory_id = replica_directory_id
+        self.replica_directory_id = uuid_or_default(replica_directory_id, 0)
         self.high_watermark = high_watermark
         self.unknown_tags = unknown_tags
 
@@ -126,14 +132,7 @@ class FetchPartition(Struct):
         FieldRow("log_start_offset", "LogStartOffset", "int64", "5+", default=-1, ignorable=True),
         FieldRow("partition_max_bytes", "PartitionMaxBytes", "int32", "0+", default=0),
         FieldRow(
-            "replica_directory_id",
-            "ReplicaDirectoryId",
-            "uuid",
-            "17+",
-            default=UUID(int=0),
-            tag=0,
-            tagged="17+",
-            ignorable=True,
+            "replica_directory_id", "ReplicaDirectoryId", "uuid", "17+", default=0, tag=0, tagged="17+", ignorable=True
         ),
         FieldRow(
             "high_watermark",
@@ -164,18 +163,18 @@ class FetchTopic(Struct):
         self,
         *,
         topic: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[FetchPartition] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.topic = topic
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("topic", "Topic", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
         FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", default=(), struct=FetchPartition),
     )
 
@@ -196,18 +195,18 @@ class ForgottenTopic(Struct):
         self,
         *,
         topic: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[int] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.topic = topic
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("topic", "Topic", "string", "7-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
         FieldRow("partitions", "Partitions", "[]int32", "7+", default=()),
     )
 

@@ -11,14 +11,20 @@ Version 0: replica_id, max_bytes, topics[], topics[].name,
 Version 1: adds topics[].partitions[].replica_directory_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["FetchSnapshotRequest", "PartitionSnapshot", "SnapshotId", "TopicSnapshot"]
 
@@ -73,14 +79,14 @@ class PartitionSnapshot(Struct):
         current_leader_epoch: int = 0,
         snapshot_id: SnapshotId = DEFAULT_STRUCT,
         position: int = 0,
-        replica_directory_id: UUID = UUID(int=0),
+        replica_directory_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
         self.snapshot_id = SnapshotId() if snapshot_id is DEFAULT_STRUCT else snapshot_id
         self.position = position
-        self.replica_directory_id = replica_directory_id
+        self.replica_directory_id = uuid_or_default(replica_directory_id, 0)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
@@ -89,14 +95,7 @@ class PartitionSnapshot(Struct):
         FieldRow("snapshot_id", "SnapshotId", "SnapshotId", "0+", default=DEFAULT_STRUCT, struct=SnapshotId),
         FieldRow("position", "Position", "int64", "0+", default=0),
         FieldRow(
-            "replica_directory_id",
-            "ReplicaDirectoryId",
-            "uuid",
-            "1+",
-            default=UUID(int=0),
-            tag=0,
-            tagged="1+",
-            ignorable=True,
+            "replica_directory_id", "ReplicaDirectoryId", "uuid", "1+", default=0, tag=0, tagged="1+", ignorable=True
         ),
     )
 

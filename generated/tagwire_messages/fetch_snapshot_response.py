@@ -14,6 +14,8 @@ Version 1: adds node_endpoints[], node_endpoints[].node_id,
     node_endpoints[].host, node_endpoints[].port
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

@@ -13,6 +13,8 @@ Version 5: the same fields
 Version 6: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -4,13 +4,19 @@
 Version 0: client_instance_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["GetTelemetrySubscriptionsRequest"]
 
@@ -26,10 +32,10 @@ class GetTelemetrySubscriptionsRequest(Message):
     def __init__(
         self,
         *,
-        client_instance_id: UUID = UUID(int=0),
+        client_instance_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.client_instance_id = client_instance_id
+        self.client_instance_id = uuid_or_default(client_instance_id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "GetTelemetrySubscriptionsRequest"
@@ -40,4 +46,4 @@ class GetTelemetrySubscriptionsRequest(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=UUID(int=0)),)
+    FIELDS = (FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),)

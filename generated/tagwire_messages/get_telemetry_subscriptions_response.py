@@ -6,13 +6,19 @@ Version 0: throttle_time_ms, error_code, client_instance_id, subscription_id,
     delta_temporality, requested_metrics[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["GetTelemetrySubscriptionsResponse"]
 
@@ -57,7 +63,7 @@ class GetTelemetrySubscriptionsResponse(Message):
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        client_instance_id: UUID = UUID(int=0),
+        client_instance_id: UUID = DEFAULT_UUID,
         subscription_id: int = 0,
         accepted_compression_types: Iterable[int] = (),
         push_interval_ms: int = 0,
@@ -68,7 +74,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.client_instance_id = client_instance_id
+        self.client_instance_id = uuid_or_default(client_instance_id, 0)
         self.subscription_id = subscription_id
         self.accepted_compression_types = tuple(accepted_compression_types)
         self.push_interval_ms = push_interval_ms
@@ -88,7 +94,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),
         FieldRow("subscription_id", "SubscriptionId", "int32", "0+", default=0),
         FieldRow("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", "0+", default=()),
         FieldRow("push_interval_ms", "PushIntervalMs", "int32", "0+", default=0),

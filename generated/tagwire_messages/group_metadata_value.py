@@ -10,6 +10,8 @@ Version 3: adds members[].group_instance_id
 Version 4: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

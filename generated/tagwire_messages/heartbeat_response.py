@@ -8,6 +8,8 @@ Version 3: the same fields
 Version 4: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

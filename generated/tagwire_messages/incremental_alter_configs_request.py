@@ -8,6 +8,8 @@ Version 0: resources[], resources[].resource_type, resources[].resource_name,
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -10,6 +10,8 @@ Version 5: the same fields
 Version 6: adds enable2_pc, keep_prepared_txn
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

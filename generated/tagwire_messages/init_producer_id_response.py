@@ -10,6 +10,8 @@ Version 5: the same fields
 Version 6: adds ongoing_txn_producer_id, ongoing_txn_producer_epoch
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

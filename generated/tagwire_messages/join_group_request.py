@@ -14,6 +14,8 @@ Version 8: adds reason
 Version 9: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

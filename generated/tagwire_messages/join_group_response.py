@@ -14,6 +14,8 @@ Version 8: the same fields
 Version 9: adds skip_assignment
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

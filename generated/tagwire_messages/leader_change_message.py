@@ -7,13 +7,19 @@ Version 1: adds voters[].voter_directory_id,
     granting_voters[].voter_directory_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["LeaderChangeMessage", "Voter"]
 
@@ -32,16 +38,16 @@ class Voter(Struct):
         self,
         *,
         voter_id: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=UUID(int=0)),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0),
     )
 
 

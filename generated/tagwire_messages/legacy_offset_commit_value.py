@@ -4,6 +4,8 @@
 Version 0: offset, metadata, commit_timestamp
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

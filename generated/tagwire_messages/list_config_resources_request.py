@@ -5,6 +5,8 @@ Version 0: no fields; flexible
 Version 1: adds resource_types[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

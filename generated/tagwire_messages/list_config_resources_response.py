@@ -6,6 +6,8 @@ Version 0: throttle_time_ms, error_code, config_resources[],
 Version 1: adds config_resources[].resource_type
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -9,6 +9,8 @@ Version 4: adds states_filter[]
 Version 5: adds types_filter[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

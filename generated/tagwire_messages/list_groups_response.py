@@ -9,6 +9,8 @@ Version 4: adds groups[].group_state
 Version 5: adds groups[].group_type
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -15,6 +15,8 @@ Version 10: adds timeout_ms
 Version 11: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

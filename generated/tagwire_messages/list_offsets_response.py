@@ -16,6 +16,8 @@ Version 10: the same fields
 Version 11: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

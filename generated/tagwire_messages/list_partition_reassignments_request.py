@@ -5,6 +5,8 @@ Version 0: timeout_ms, topics[], topics[].name, topics[].partition_indexes[];
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,6 +7,8 @@ Version 0: throttle_time_ms, error_code, error_message, topics[], topics[].name,
     topics[].partitions[].removing_replicas[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -6,6 +6,8 @@ Version 1: adds duration_filter
 Version 2: adds transactional_id_pattern
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

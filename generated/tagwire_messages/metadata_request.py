@@ -18,13 +18,19 @@ Version 12: the same fields
 Version 13: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
@@ -42,16 +48,16 @@ class MetadataRequestTopic(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         name: str | None = "",
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.name = name
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow("name", "Name", "string", "0+", default="", nullable="10+"),
     )
 

@@ -22,13 +22,19 @@ Version 12: topics[].name is now nullable
 Version 13: adds error_code
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic"]
 
@@ -162,7 +168,7 @@ class MetadataResponseTopic(Struct):
         *,
         error_code: int = 0,
         name: str | None = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         is_internal: bool = False,
         partitions: Iterable[MetadataResponsePartition] = (),
         topic_authorized_operations: int = -2147483648,
@@ -170,7 +176,7 @@ class MetadataResponseTopic(Struct):
     ) -> None:
         self.error_code = error_code
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.is_internal = is_internal
         self.partitions = tuple(partitions)
         self.topic_authorized_operations = topic_authorized_operations
@@ -179,7 +185,7 @@ class MetadataResponseTopic(Struct):
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("name", "Name", "string", "0+", default="", nullable="12+"),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow("is_internal", "IsInternal", "bool", "1+", default=False, ignorable=True),
         FieldRow(
             "partitions",

@@ -8,13 +8,19 @@ Version 3: adds leader_epoch
 Version 4: adds topic_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["OffsetCommitValue"]
 
@@ -53,7 +59,7 @@ class OffsetCommitValue(Message):
         metadata: str = "",
         commit_timestamp: int = 0,
         expire_timestamp: int = -1,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.offset = offset
@@ -61,7 +67,7 @@ class OffsetCommitValue(Message):
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
         self.expire_timestamp = expire_timestamp
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "OffsetCommitValue"
@@ -77,5 +83,5 @@ class OffsetCommitValue(Message):
         FieldRow("metadata", "metadata", "string", "0+", default=""),
         FieldRow("commit_timestamp", "commitTimestamp", "int64", "0+", default=0),
         FieldRow("expire_timestamp", "expireTimestamp", "int64", "1", default=-1, ignorable=True),
-        FieldRow("topic_id", "topicId", "uuid", "4+", default=UUID(int=0), tag=0, tagged="4+", ignorable=True),
+        FieldRow("topic_id", "topicId", "uuid", "4+", default=0, tag=0, tagged="4+", ignorable=True),
     )

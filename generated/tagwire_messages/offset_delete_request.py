@@ -5,6 +5,8 @@ Version 0: group_id, topics[], topics[].name, topics[].partitions[],
     topics[].partitions[].partition_index
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -6,6 +6,8 @@ Version 0: error_code, throttle_time_ms, topics[], topics[].name,
     topics[].partitions[].error_code
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -27,13 +27,19 @@ Version 9: the same fields
 Version 10: adds groups[].topics[].topic_id; drops groups[].topics[].name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "OffsetFetchResponse",
@@ -195,18 +201,18 @@ class OffsetFetchResponseTopics(Struct):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[OffsetFetchResponsePartitions] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "8-9", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow(
             "partitions",
             "Partitions",

@@ -8,6 +8,8 @@ Version 3: adds replica_id
 Version 4: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,13 +7,19 @@ Version 1: adds directories[]
 Version 2: adds eligible_leader_replicas[], last_known_elr[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["PartitionChangeRecord"]
 
@@ -63,7 +69,7 @@ class PartitionChangeRecord(Message):
         self,
         *,
         partition_id: int = -1,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         isr: Iterable[int] | None = None,
         leader: int = -2,
         replicas: Iterable[int] | None = None,
@@ -76,7 +82,7 @@ class PartitionChangeRecord(Message):
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.partition_id = partition_id
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.isr = None if isr is None else tuple(isr)
         self.leader = leader
         self.replicas = None if replicas is None else tuple(replicas)
@@ -97,7 +103,7 @@ class PartitionChangeRecord(Message):
     LATEST_STABLE = 2
     FIELDS = (
         FieldRow("partition_id", "PartitionId", "int32", "0+", default=-1),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("isr", "Isr", "[]int32", "0+", default=None, nullable="0+", tag=0, tagged="0+"),
         FieldRow("leader", "Leader", "int32", "0+", default=-2, tag=1, tagged="0+"),
         FieldRow("replicas", "Replicas", "[]int32", "0+", default=None, nullable="0+", tag=2, tagged="0+"),

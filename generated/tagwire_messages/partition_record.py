@@ -8,13 +8,19 @@ Version 1: adds directories[]
 Version 2: adds eligible_leader_replicas[], last_known_elr[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["PartitionRecord"]
 
@@ -70,7 +76,7 @@ class PartitionRecord(Message):
         self,
         *,
         partition_id: int = -1,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         replicas: Iterable[int] = (),
         isr: Iterable[int] = (),
         removing_replicas: Iterable[int] = (),
@@ -85,7 +91,7 @@ class PartitionRecord(Message):
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.partition_id = partition_id
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.replicas = tuple(replicas)
         self.isr = tuple(isr)
         self.removing_replicas = tuple(removing_replicas)
@@ -108,7 +114,7 @@ class PartitionRecord(Message):
     LATEST_STABLE = 2
     FIELDS = (
         FieldRow("partition_id", "PartitionId", "int32", "0+", default=-1),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("replicas", "Replicas", "[]int32", "0+", default=()),
         FieldRow("isr", "Isr", "[]int32", "0+", default=()),
         FieldRow("removing_replicas", "RemovingReplicas", "[]int32", "0+", default=()),

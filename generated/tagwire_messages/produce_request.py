@@ -16,13 +16,19 @@ Version 12: the same fields
 Version 13: adds topic_data[].topic_id; drops topic_data[].name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
@@ -70,18 +76,18 @@ class TopicProduceData(Struct):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partition_data: Iterable[PartitionProduceData] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partition_data = tuple(partition_data)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
         FieldRow(
             "partition_data", "PartitionData", "[]PartitionProduceData", "0+", default=(), struct=PartitionProduceData
         ),

@@ -25,14 +25,20 @@ Version 12: the same fields
 Version 13: adds responses[].topic_id; drops responses[].name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "BatchIndexAndErrorMessage",
@@ -199,18 +205,18 @@ class TopicProduceResponse(Struct):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partition_responses: Iterable[PartitionProduceResponse] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partition_responses = tuple(partition_responses)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
         FieldRow(
             "partition_responses",
             "PartitionResponses",

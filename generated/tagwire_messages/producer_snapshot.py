@@ -8,6 +8,8 @@ Version 1: crc, producer_entries[], producer_entries[].producer_id,
     producer_entries[].current_txn_first_offset
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -5,13 +5,19 @@ Version 0: client_instance_id, subscription_id, terminating, compression_type,
     metrics; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["PushTelemetryRequest"]
 
@@ -35,14 +41,14 @@ class PushTelemetryRequest(Message):
     def __init__(
         self,
         *,
-        client_instance_id: UUID = UUID(int=0),
+        client_instance_id: UUID = DEFAULT_UUID,
         subscription_id: int = 0,
         terminating: bool = False,
         compression_type: int = 0,
         metrics: bytes = b"",
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.client_instance_id = client_instance_id
+        self.client_instance_id = uuid_or_default(client_instance_id, 0)
         self.subscription_id = subscription_id
         self.terminating = terminating
         self.compression_type = compression_type
@@ -58,7 +64,7 @@ class PushTelemetryRequest(Message):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),
         FieldRow("subscription_id", "SubscriptionId", "int32", "0+", default=0),
         FieldRow("terminating", "Terminating", "bool", "0+", default=False),
         FieldRow("compression_type", "CompressionType", "int8", "0+", default=0),

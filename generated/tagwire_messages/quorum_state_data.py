@@ -7,13 +7,19 @@ Version 1: adds voted_directory_id; drops cluster_id, applied_offset,
     current_voters[], current_voters[].voter_id
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["QuorumStateData", "Voter"]
 
@@ -74,7 +80,7 @@ class QuorumStateData(Message):
         leader_id: int = -1,
         leader_epoch: int = -1,
         voted_id: int = -1,
-        voted_directory_id: UUID = UUID(int=0),
+        voted_directory_id: UUID = DEFAULT_UUID,
         applied_offset: int = 0,
         current_voters: Iterable[Voter] | None = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
@@ -83,7 +89,7 @@ class QuorumStateData(Message):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.voted_id = voted_id
-        self.voted_directory_id = voted_directory_id
+        self.voted_directory_id = uuid_or_default(voted_directory_id, 0)
         self.applied_offset = applied_offset
         self.current_voters = None if current_voters is None else tuple(current_voters)
         self.unknown_tags = unknown_tags
@@ -100,7 +106,7 @@ class QuorumStateData(Message):
         FieldRow("leader_id", "LeaderId", "int32", "0+", default=-1),
         FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=-1),
         FieldRow("voted_id", "VotedId", "int32", "0+", default=-1),
-        FieldRow("voted_directory_id", "VotedDirectoryId", "uuid", "1+", default=UUID(int=0)),
+        FieldRow("voted_directory_id", "VotedDirectoryId", "uuid", "1+", default=0),
         FieldRow("applied_offset", "AppliedOffset", "int64", "0", default=0),
         FieldRow("current_voters", "CurrentVoters", "[]Voter", "0", default=(), nullable="0", struct=Voter),
     )

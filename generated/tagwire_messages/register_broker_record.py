@@ -12,13 +12,19 @@ Version 3: adds log_dirs[]
 Version 4: adds cordoned_log_dirs[]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
@@ -138,7 +144,7 @@ class RegisterBrokerRecord(Message):
         *,
         broker_id: int = 0,
         is_migrating_zk_broker: bool = False,
-        incarnation_id: UUID = UUID(int=0),
+        incarnation_id: UUID = DEFAULT_UUID,
         broker_epoch: int = 0,
         end_points: Iterable[BrokerEndpoint] = (),
         features: Iterable[BrokerFeature] = (),
@@ -151,7 +157,7 @@ class RegisterBrokerRecord(Message):
     ) -> None:
         self.broker_id = broker_id
         self.is_migrating_zk_broker = is_migrating_zk_broker
-        self.incarnation_id = incarnation_id
+        self.incarnation_id = uuid_or_default(incarnation_id, 0)
         self.broker_epoch = broker_epoch
         self.end_points = tuple(end_points)
         self.features = tuple(features)
@@ -172,7 +178,7 @@ class RegisterBrokerRecord(Message):
     FIELDS = (
         FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
         FieldRow("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", "2+", default=False),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
         FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=0),
         FieldRow("end_points", "EndPoints", "[]BrokerEndpoint", "0+", default=(), struct=BrokerEndpoint),
         FieldRow("features", "Features", "[]BrokerFeature", "0+", default=(), struct=BrokerFeature),

@@ -12,14 +12,20 @@ Version 0: remote_log_segment_id, remote_log_segment_id.topic_id_partition,
     txn_index_empty; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "RemoteLogSegmentIdEntry",
@@ -46,18 +52,18 @@ class TopicIdPartitionEntry(Struct):
         self,
         *,
         name: str = "",
-        id: UUID = UUID(int=0),
+        id: UUID = DEFAULT_UUID,
         partition: int = 0,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.id = id
+        self.id = uuid_or_default(id, 0)
         self.partition = partition
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("id", "Id", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("id", "Id", "uuid", "0+", default=0),
         FieldRow("partition", "Partition", "int32", "0+", default=0),
     )
 
@@ -76,13 +82,13 @@ class RemoteLogSegmentIdEntry(Struct):
         self,
         *,
         topic_id_partition: TopicIdPartitionEntry = DEFAULT_STRUCT,
-        id: UUID = UUID(int=0),
+        id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.topic_id_partition = (
             TopicIdPartitionEntry() if topic_id_partition is DEFAULT_STRUCT else topic_id_partition
         )
-        self.id = id
+        self.id = uuid_or_default(id, 0)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
@@ -94,7 +100,7 @@ class RemoteLogSegmentIdEntry(Struct):
             default=DEFAULT_STRUCT,
             struct=TopicIdPartitionEntry,
         ),
-        FieldRow("id", "Id", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("id", "Id", "uuid", "0+", default=0),
     )
 
 

@@ -8,13 +8,19 @@ Version 0: segment_id, start_offset, end_offset, broker_id, max_timestamp_ms,
     txn_index_empty; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["RemoteLogSegmentMetadataSnapshotRecord", "SegmentLeaderEpochEntry"]
 
@@ -91,7 +97,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     def __init__(
         self,
         *,
-        segment_id: UUID = UUID(int=0),
+        segment_id: UUID = DEFAULT_UUID,
         start_offset: int = 0,
         end_offset: int = 0,
         broker_id: int = 0,
@@ -104,7 +110,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         txn_index_empty: bool = False,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.segment_id = segment_id
+        self.segment_id = uuid_or_default(segment_id, 0)
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.broker_id = broker_id
@@ -125,7 +131,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("segment_id", "SegmentId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("segment_id", "SegmentId", "uuid", "0+", default=0),
         FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
         FieldRow("end_offset", "EndOffset", "int64", "0+", default=0),
         FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),

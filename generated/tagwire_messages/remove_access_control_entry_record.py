@@ -4,13 +4,19 @@
 Version 0: id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["RemoveAccessControlEntryRecord"]
 
@@ -26,10 +32,10 @@ class RemoveAccessControlEntryRecord(Message):
     def __init__(
         self,
         *,
-        id: UUID = UUID(int=0),
+        id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.id = id
+        self.id = uuid_or_default(id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "RemoveAccessControlEntryRecord"
@@ -39,4 +45,4 @@ class RemoveAccessControlEntryRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("id", "Id", "uuid", "0+", default=UUID(int=0)),)
+    FIELDS = (FieldRow("id", "Id", "uuid", "0+", default=0),)

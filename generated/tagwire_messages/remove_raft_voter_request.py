@@ -4,13 +4,19 @@
 Version 0: cluster_id, voter_id, voter_directory_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["RemoveRaftVoterRequest"]
 
@@ -32,12 +38,12 @@ class RemoveRaftVoterRequest(Message):
         *,
         cluster_id: str | None = "",
         voter_id: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "RemoveRaftVoterRequest"
@@ -51,5 +57,5 @@ class RemoveRaftVoterRequest(Message):
     FIELDS = (
         FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
     )

@@ -4,13 +4,19 @@
 Version 0: topic_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["RemoveTopicRecord"]
 
@@ -26,10 +32,10 @@ class RemoveTopicRecord(Message):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "RemoveTopicRecord"
@@ -39,4 +45,4 @@ class RemoveTopicRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),)
+    FIELDS = (FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),)

@@ -5,6 +5,8 @@ Version 1: request_api_key, request_api_version, correlation_id, client_id
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

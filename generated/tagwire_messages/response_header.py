@@ -5,6 +5,8 @@ Version 0: correlation_id
 Version 1: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -6,6 +6,8 @@ Version 1: the same fields
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

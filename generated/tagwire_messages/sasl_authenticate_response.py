@@ -6,6 +6,8 @@ Version 1: adds session_lifetime_ms
 Version 2: flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -4,6 +4,8 @@
 Version 1: group_ids[], include_authorized_operations; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

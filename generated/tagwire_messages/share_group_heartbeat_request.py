@@ -5,6 +5,8 @@ Version 1: group_id, member_id, member_epoch, rack_id, subscribed_topic_names[];
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

@@ -7,13 +7,19 @@ Version 1: throttle_time_ms, error_code, error_message, member_id, member_epoch,
     assignment.topic_partitions[].partitions[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["Assignment", "ShareGroupHeartbeatResponse", "TopicPartitions"]
 
@@ -32,16 +38,16 @@ class TopicPartitions(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[int] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
     )
 

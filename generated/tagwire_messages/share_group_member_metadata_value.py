@@ -4,6 +4,8 @@
 Version 0: rack_id, client_id, client_host, subscribed_topic_names[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message

@@ -9,13 +9,19 @@ Version 0: initializing_topics[], initializing_topics[].topic_id,
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ShareGroupStatePartitionMetadataValue", "TopicInfo", "TopicPartitionsInfo"]
 
@@ -36,18 +42,18 @@ class TopicPartitionsInfo(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         topic_name: str = "",
         partitions: Iterable[int] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.topic_name = topic_name
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
         FieldRow("partitions", "Partitions", "[]int32", "0+", default=()),
     )
@@ -66,16 +72,16 @@ class TopicInfo(Struct):
     def __init__(
         self,
         *,
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         topic_name: str = "",
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("topic_name", "TopicName", "string", "0+", default=""),
     )
 

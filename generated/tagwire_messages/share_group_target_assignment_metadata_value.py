@@ -4,6 +4,8 @@
 Version 0: assignment_epoch, assignment_timestamp; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

@@ -4,13 +4,19 @@
 Version 0: group_id, topic_id, partition
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import NONE, Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ShareSnapshotKey"]
 
@@ -31,12 +37,12 @@ class ShareSnapshotKey(Message):
         self,
         *,
         group_id: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partition: int = 0,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.group_id = group_id
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partition = partition
         self.unknown_tags = unknown_tags
 
@@ -49,6 +55,6 @@ class ShareSnapshotKey(Message):
     LATEST_STABLE = 0
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0", default=0),
         FieldRow("partition", "Partition", "int32", "0", default=0),
     )

@@ -7,6 +7,8 @@ Version 0: snapshot_epoch, leader_epoch, start_offset, state_batches[],
     delivery_complete_count; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -4,6 +4,8 @@
 Version 0: version, last_contained_log_timestamp; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

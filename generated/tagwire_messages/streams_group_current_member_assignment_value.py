@@ -21,6 +21,8 @@ Version 0: member_epoch, previous_member_epoch, state, active_tasks[],
     warmup_tasks_pending_revocation[].assignment_epochs[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -86,6 +86,8 @@ Version 1: adds groups[].topology_description,
     groups[].topology_description_status, groups[].assignor_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

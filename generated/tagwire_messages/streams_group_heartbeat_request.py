@@ -37,6 +37,8 @@ Version 0: group_id, member_id, member_epoch, endpoint_information_epoch,
 Version 1: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

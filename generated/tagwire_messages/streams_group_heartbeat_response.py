@@ -22,6 +22,8 @@ Version 1: adds acceptable_recovery_lag, topology_description_required; drops
     acceptable_recovery_lag_legacy
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

@@ -7,6 +7,8 @@ Version 0: instance_id, rack_id, client_id, client_host, rebalance_timeout_ms,
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

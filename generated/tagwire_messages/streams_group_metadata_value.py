@@ -7,6 +7,8 @@ Version 0: epoch, metadata_hash, validated_topology_epoch,
     failed_description_topology_epoch; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

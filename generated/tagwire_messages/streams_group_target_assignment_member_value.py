@@ -8,6 +8,8 @@ Version 0: active_tasks[], active_tasks[].subtopology_id,
     flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -28,6 +28,8 @@ Version 0: group_id, member_id, topology_epoch, topology_description,
     topology_description.global_stores[].processor.successors[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

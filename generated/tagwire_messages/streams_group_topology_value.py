@@ -24,6 +24,8 @@ Version 0: epoch, subtopologies[], subtopologies[].subtopology_id,
     subtopologies[].copartition_groups[].repartition_source_topics[]; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -25,13 +25,19 @@ Version 10: adds task_offset_sums[].partition, task_offset_sums[].offset_sum,
 Version 11: adds client_tags[], client_tags[].key, client_tags[].value
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import NONE, Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["ClientTag", "PartitionToOffsetSum", "SubscriptionInfoData", "TaskId", "TaskOffsetSum"]
 
@@ -217,7 +223,7 @@ class SubscriptionInfoData(Message):
         *,
         version: int = 0,
         latest_supported_version: int = -1,
-        process_id: UUID = UUID(int=0),
+        process_id: UUID = DEFAULT_UUID,
         prev_tasks: Iterable[TaskId] = (),
         standby_tasks: Iterable[TaskId] = (),
         user_end_point: bytes = b"",
@@ -229,7 +235,7 @@ class SubscriptionInfoData(Message):
     ) -> None:
         self.version = version
         self.latest_supported_version = latest_supported_version
-        self.process_id = process_id
+        self.process_id = uuid_or_default(process_id, 0)
         self.prev_tasks = tuple(prev_tasks)
         self.standby_tasks = tuple(standby_tasks)
         self.user_end_point = user_end_point
@@ -249,7 +255,7 @@ class SubscriptionInfoData(Message):
     FIELDS = (
         FieldRow("version", "version", "int32", "1+", default=0),
         FieldRow("latest_supported_version", "latestSupportedVersion", "int32", "3+", default=-1),
-        FieldRow("process_id", "processId", "uuid", "1+", default=UUID(int=0)),
+        FieldRow("process_id", "processId", "uuid", "1+", default=0),
         FieldRow("prev_tasks", "prevTasks", "[]TaskId", "1-6", default=(), struct=TaskId),
         FieldRow("standby_tasks", "standbyTasks", "[]TaskId", "1-6", default=(), struct=TaskId),
         FieldRow("user_end_point", "userEndPoint", "bytes", "2+", default=b""),

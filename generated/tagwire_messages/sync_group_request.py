@@ -10,6 +10,8 @@ Version 4: flexible
 Version 5: adds protocol_type, protocol_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -9,6 +9,8 @@ Version 4: flexible
 Version 5: adds protocol_type, protocol_name
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

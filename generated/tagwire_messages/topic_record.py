@@ -4,13 +4,19 @@
 Version 0: name, topic_id; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["TopicRecord"]
 
@@ -29,11 +35,11 @@ class TopicRecord(Message):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.unknown_tags = unknown_tags
 
     NAME = "TopicRecord"
@@ -45,5 +51,5 @@ class TopicRecord(Message):
     LATEST_STABLE = 0
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
     )

@@ -9,6 +9,8 @@ Version 1: adds previous_producer_id, next_producer_id,
     client_transaction_version, next_producer_epoch; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -11,13 +11,19 @@ Version 5: the same fields
 Version 6: adds topics[].topic_id; drops topics[].name
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic"]
 
@@ -66,18 +72,18 @@ class TxnOffsetCommitResponseTopic(Struct):
         self,
         *,
         name: str = "",
-        topic_id: UUID = UUID(int=0),
+        topic_id: UUID = DEFAULT_UUID,
         partitions: Iterable[TxnOffsetCommitResponsePartition] = (),
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
+        self.topic_id = uuid_or_default(topic_id, 0)
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
     FIELDS = (
         FieldRow("name", "Name", "string", "0-5", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=UUID(int=0), ignorable=True),
+        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0, ignorable=True),
         FieldRow(
             "partitions",
             "Partitions",

@@ -9,6 +9,8 @@ Version 1: adds feature_updates[].upgrade_type, validate_only; drops
 Version 2: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

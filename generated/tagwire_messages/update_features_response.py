@@ -8,6 +8,8 @@ Version 2: drops results[], results[].feature, results[].error_code,
     results[].error_message
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -7,14 +7,20 @@ Version 0: cluster_id, current_leader_epoch, voter_id, voter_directory_id,
     k_raft_version_feature.max_supported_version; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["KRaftVersionFeature", "Listener", "UpdateRaftVoterRequest"]
 
@@ -110,7 +116,7 @@ class UpdateRaftVoterRequest(Message):
         cluster_id: str | None = "",
         current_leader_epoch: int = 0,
         voter_id: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         listeners: Iterable[Listener] = (),
         k_raft_version_feature: KRaftVersionFeature = DEFAULT_STRUCT,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
@@ -118,7 +124,7 @@ class UpdateRaftVoterRequest(Message):
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
         self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.listeners = tuple(listeners)
         self.k_raft_version_feature = (
             KRaftVersionFeature() if k_raft_version_feature is DEFAULT_STRUCT else k_raft_version_feature
@@ -137,7 +143,7 @@ class UpdateRaftVoterRequest(Message):
         FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
         FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "0+", default=0),
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
         FieldRow("listeners", "Listeners", "[]Listener", "0+", default=(), struct=Listener),
         FieldRow(
             "k_raft_version_feature",

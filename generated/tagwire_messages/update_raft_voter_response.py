@@ -6,6 +6,8 @@ Version 0: throttle_time_ms, error_code, current_leader,
     current_leader.port; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

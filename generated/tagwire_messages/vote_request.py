@@ -10,13 +10,19 @@ Version 1: adds voter_id, topics[].partitions[].replica_directory_id,
 Version 2: adds topics[].partitions[].pre_vote
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
@@ -59,8 +65,8 @@ class PartitionData(Struct):
         partition_index: int = 0,
         replica_epoch: int = 0,
         replica_id: int = 0,
-        replica_directory_id: UUID = UUID(int=0),
-        voter_directory_id: UUID = UUID(int=0),
+        replica_directory_id: UUID = DEFAULT_UUID,
+        voter_directory_id: UUID = DEFAULT_UUID,
         last_offset_epoch: int = 0,
         last_offset: int = 0,
         pre_vote: bool = False,
@@ -69,8 +75,8 @@ class PartitionData(Struct):
         self.partition_index = partition_index
         self.replica_epoch = replica_epoch
         self.replica_id = replica_id
-        self.replica_directory_id = replica_directory_id
-        self.voter_directory_id = voter_directory_id
+        self.replica_directory_id = uuid_or_default(replica_directory_id, 0)
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.last_offset_epoch = last_offset_epoch
         self.last_offset = last_offset
         self.pre_vote = pre_vote
@@ -80,8 +86,8 @@ class PartitionData(Struct):
         FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
         FieldRow("replica_epoch", "ReplicaEpoch", "int32", "0+", default=0),
         FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
-        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "1+", default=UUID(int=0), ignorable=True),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=UUID(int=0), ignorable=True),
+        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "1+", default=0, ignorable=True),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0, ignorable=True),
         FieldRow("last_offset_epoch", "LastOffsetEpoch", "int32", "0+", default=0),
         FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
         FieldRow("pre_vote", "PreVote", "bool", "2+", default=False),

@@ -10,6 +10,8 @@ Version 1: adds node_endpoints[], node_endpoints[].node_id,
 Version 2: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

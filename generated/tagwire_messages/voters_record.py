@@ -8,14 +8,20 @@ Version 0: version, voters[], voters[].voter_id, voters[].voter_directory_id,
     voters[].k_raft_version_feature.max_supported_version; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID, uuid_or_default
 from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["Endpoint", "KRaftVersionFeature", "Voter", "VotersRecord"]
 
@@ -97,13 +103,13 @@ class Voter(Struct):
         self,
         *,
         voter_id: int = 0,
-        voter_directory_id: UUID = UUID(int=0),
+        voter_directory_id: UUID = DEFAULT_UUID,
         endpoints: Iterable[Endpoint] = (),
         k_raft_version_feature: KRaftVersionFeature = DEFAULT_STRUCT,
         unknown_tags: Mapping[int, bytes] = NO_TAGS,
     ) -> None:
         self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+        self.voter_directory_id = uuid_or_default(voter_directory_id, 0)
         self.endpoints = tuple(endpoints)
         self.k_raft_version_feature = (
             KRaftVersionFeature() if k_raft_version_feature is DEFAULT_STRUCT else k_raft_version_feature
@@ -112,7 +118,7 @@ class Voter(Struct):
 
     FIELDS = (
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=UUID(int=0)),
+        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
         FieldRow("endpoints", "Endpoints", "[]Endpoint", "0+", default=(), struct=Endpoint),
         FieldRow(
             "k_raft_version_feature",

@@ -8,6 +8,8 @@ Version 1: markers[], markers[].producer_id, markers[].producer_epoch,
 Version 2: adds markers[].transaction_version
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

@@ -8,6 +8,8 @@ Version 1: markers[], markers[].producer_id, markers[].topics[],
 Version 2: the same fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct

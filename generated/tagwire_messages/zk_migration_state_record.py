@@ -4,6 +4,8 @@
 Version 0: zk_migration_state; flexible
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from tagwire.message import Message

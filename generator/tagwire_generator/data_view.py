@@ -60,6 +60,8 @@ class DataModuleView:
     """How the first line names the spec."""
     doc: str
     imports: list[list[str]]
+    type_imports: list[str]
+    """Import statements for type checkers alone: what would be slow to import, and is needed by annotations only."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """Each after those that it refers to; the message is the last."""
@@ -77,7 +79,9 @@ class _DataViews:
         self.spec = spec
         self.cls = cls
         self.options = options
-        self.imports = Imports(struct.name for struct in (*spec.structs, spec.root))
+        taken = [struct.name for struct in (*spec.structs, spec.root)]
+        self.imports = Imports(taken)
+        self.type_imports = Imports(taken)
 
     def module(self, source: str) -> DataModuleView:
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
@@ -87,6 +91,7 @@ class _DataViews:
             source=source,
             doc=_history(self.spec, self.cls),
             imports=self.imports.groups,
+            type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
             unknown_tags=unknown_tags,
@@ -145,6 +150,8 @@ class _DataViews:
         default = self.default(field)
         if field.default is STRUCT_DEFAULT:
             stored = f"{field.struct}() if {name} is {default} else {name}"
+        if isinstance(field.default, UUID):
+            stored = f"{self.imports.use('tagwire.uuids', 'uuid_or_default')}({name}, {_number(field.default)})"
         return FieldView(
             name=name,
             annotation=annotation + optional,
@@ -162,17 +169,19 @@ class _DataViews:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
-        return self.imports.use("uuid", "UUID") if wire.annotation == "UUID" else wire.annotation
+        return self.type_imports.use("uuid", "UUID") if wire.annotation == "UUID" else wire.annotation
 
     def default(self, field: FieldSpec) -> str:
         if field.default is STRUCT_DEFAULT:
             return self.imports.use("tagwire.layout", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
-            return uuid_literal(field.default, self.imports.use("uuid", "UUID"))
+            return self.imports.use("tagwire.uuids", "DEFAULT_UUID")
         return literal(field.default)
 
     def row(self, field: FieldSpec, default: str) -> str:
         row = field_row(field, None)
+        if isinstance(field.default, UUID):
+            default = _number(field.default)
         words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions)), f"default={default}"]
         if row.nullable:
             words.append(f"nullable={str(row.nullable)!r}")
@@ -190,6 +199,11 @@ class _DataViews:
 def literal(value: object) -> str:
     """A default other than a UUID as a Python expression."""
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
+
+
+def _number(value: UUID) -> str:
+    """A UUID's number as an expression."""
+    return str(value.int) if value.int < 10 else f"0x{value.int:032x}"
 
 
 def uuid_literal(value: UUID, cls: str) -> str:

@@ -77,10 +77,10 @@ class ImportReport:
         lines: list[str] = []
         for release in self.releases:
             found = ", ".join(f"{component}: {count}" for component, count in release.components.items())
-            lines.append(f"{release.source}: {len(release.specs)} specs ({found})")
+            lines.append(f"{release.source}: {_specs(len(release.specs))} ({found})")
         lines += [f"{note.origin}: {note.text}" for note in self.notes]
         lines += [f"{path}: not in these sources, left as it is" for path in self.stale]
-        lines.append(f"{len(self.written)} specs written, {len(self.unchanged)} unchanged")
+        lines.append(f"{_specs(len(self.written))} written, {len(self.unchanged)} unchanged")
         return "\n".join(lines)
 
 
@@ -147,6 +147,10 @@ def _imported(text: SpecText) -> ImportedSpec:
     if text.name != name:
         notes.append(ImportNote(text.origin, f"holds {name}, and is written as {name}.json"))
     return ImportedSpec(name, text.component, normal_form(with_protocol_rules(facts)), text.origin, tuple(notes))
+
+
+def _specs(number: int) -> str:
+    return f"{number} spec{'' if number == 1 else 's'}"
 
 
 def _facts(value: Any) -> Any:

@@ -138,7 +138,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
 
 
 def _folder(file: Path, where: str, key: str, value: object) -> Path:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or not value.isprintable():
         raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a folder")
     if PurePath(value).is_absolute():
         raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")

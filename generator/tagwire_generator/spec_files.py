@@ -6,12 +6,16 @@ file below that would be a spec that nobody reads, so it is an error.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tagwire.errors import SpecError
 
 __all__ = ["SpecFile", "find_specs"]
+
+_COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +30,8 @@ class SpecFile:
 def find_specs(folder: Path) -> list[SpecFile]:
     """The specs of a folder, sorted; names that begin with a dot are not looked at.
 
-    Raises SpecError if the folder can't be read, has no specs, or has some too deep.
+    Raises SpecError if the folder can't be read, has no specs, has some too deep,
+    or has names that would not be safe in generated code.
     """
     if not folder.is_dir():
         raise SpecError(f"{folder}: there is no such folder of specs", file=str(folder))
@@ -42,10 +47,28 @@ def find_specs(folder: Path) -> list[SpecFile]:
                         "which names its component; this one is deeper",
                         file=str(Path(place, name)),
                     )
-                found.append(SpecFile("".join(components), Path(place, name)))
+                found.append(SpecFile(_component(components, place), _named(Path(place, name))))
     if not found:
         raise SpecError(f"{folder}: there is no spec, that is no *.json, in this folder", file=str(folder))
     return sorted(found)
+
+
+def _component(parts: tuple[str, ...], place: str) -> str:
+    component = "".join(parts)
+    if parts and not _COMPONENT.fullmatch(component):
+        raise SpecError(
+            f"{place!r}: the folder {component!r} names the component of its specs; "
+            "use ASCII letters, digits, hyphens and underscores",
+            file=place,
+        )
+    return component
+
+
+def _named(path: Path) -> Path:
+    # The path stands in the first line of generated modules, where a line break would begin a line of code.
+    if not path.name.isprintable():
+        raise SpecError(f"{str(path)!r}: the name of a spec's file has a character that can't be printed; rename it")
+    return path
 
 
 def _refuse(error: OSError) -> None:

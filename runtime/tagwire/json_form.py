@@ -188,7 +188,7 @@ class _Reader:
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
-            if str(tag) != key or tag > UVARINT_MAX:  # "07" beside "7" would hide one of them
+            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
             tags[tag] = self.base64(text)
         self.path.pop()

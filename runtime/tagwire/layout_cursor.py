@@ -80,7 +80,9 @@ class LayoutCursor:
         """Refuse more of something than the limits allow."""
         most = getattr(self.limits, limit)
         if most is not None and amount > most:
-            self.fail(f"{amount} {limit.replace('_', ' ')}", f"at most {most} (Limits.{limit})", error=LimitError)
+            what = limit.replace("_", " ")
+            found = f"a depth of {amount}" if limit == "depth" else f"{amount} {what[:-1] if amount == 1 else what}"
+            self.fail(found, f"at most {most} (Limits.{limit})", error=LimitError)
 
     # ------------------------------------------------------------ recording
 

@@ -69,7 +69,7 @@ class Struct:
     def __copy__(self: S) -> S:
         return self.replace()
 
-    def __reduce__(self: S) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
         return _rebuilt, (type(self), {name: _owned(value) for name, value in self._changed().items()})
 
@@ -87,9 +87,15 @@ def _owned(value: Any) -> Any:
     return value
 
 
+def _bits(value: float) -> bytes:
+    from struct import pack
+
+    return pack(">d", value)
+
+
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
-        return one.hex() == other.hex()
+        return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)

@@ -27,6 +27,7 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
+from tagwire.uuids import default_uuid
 from tagwire.versions import Versions
 from tagwire.wire_types import WIRE_TYPES
 
@@ -54,11 +55,11 @@ class FieldRow:
 
     `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
     `flexible` is the field's own range of compact lengths, or None for the
-    message's. `struct` is the class of the field's value or of its elements.
+    message's. A uuid's `default` may be its number. `struct` is the class of the field's value or of its elements.
     """
 
     __slots__ = (
-        "default",
+        "_default",
         "flexible",
         "ignorable",
         "name",
@@ -90,13 +91,20 @@ class FieldRow:
         self.spec_name = spec_name
         self.type = type
         self.versions = _versions(versions)
-        self.default = default
+        self._default = default
         self.nullable = _versions(nullable)
         self.tag = tag
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
         self.flexible = None if flexible is None else _versions(flexible)
         self.struct = struct
+
+    @property
+    def default(self) -> Any:
+        """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only now."""
+        if self.type == "uuid" and isinstance(self._default, int):
+            return default_uuid(self._default)
+        return self._default
 
     @property
     def json_name(self) -> str:

@@ -178,3 +178,17 @@ def test_a_missing_extra_is_named(module: str, words: list[str], extra: str) -> 
 def test_decoding_needs_click_alone(module: str) -> None:
     assert without(module, "show", "LeaveGroupRequest").returncode == 0
     assert without(module, "decode", "LeaveGroupRequest", "0").returncode == 1
+
+
+@pytest.mark.parametrize("name", ["../x", ".", "a..b", "a/b"])
+def test_a_package_that_is_no_import_name(name: str) -> None:
+    result = run("messages", "--package", name)
+    assert result.returncode == 2 and b"is no import name" in result.stderr
+
+
+def test_standard_output_that_is_closed_or_full() -> None:
+    command = f"{sys.executable} -m tagwire_cli messages"
+    for redirection in (">&-", "| head -n 1", *([">/dev/full"] if Path("/dev/full").exists() else [])):
+        result = subprocess.run(["sh", "-c", f"{command} {redirection}"], capture_output=True, check=False)
+        assert b"Traceback" not in result.stderr, redirection
+        assert (b"No space left" in result.stderr) == (redirection == ">/dev/full")

@@ -34,7 +34,7 @@ def jar(path: Path, entry: str = "common/message/PingRequest.json", spec: dict[s
 def test_a_jar(tmp_path: Path) -> None:
     result = run(jar(tmp_path / "kafka-clients-9.9.9.jar"), "--out", tmp_path / "specs")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "1 specs (clients: 1)" in result.stdout and "1 specs written, 0 unchanged" in result.stdout
+    assert "1 spec (clients: 1)" in result.stdout and "1 spec written, 0 unchanged" in result.stdout
     written = (tmp_path / "specs/clients/PingRequest.json").read_text()
     assert "Nonce" in written and "Prose" not in written
 

@@ -91,9 +91,10 @@ def test_standard_input(project: Path) -> None:
 
 
 def test_standard_input_that_is_no_text(project: Path) -> None:
-    done = validate("-", stdin=b"\xff")
+    done = validate("-", "--format", "json", stdin=b"\n\xff")
     assert done.exit_code == 1
-    assert "<stdin>" in done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)
+    assert (found["rule"], found["file"], found["line"]) == ("TW102", "<stdin>", 2)
 
 
 GAP = [{"name": "Nonce", "type": "int64", "versions": "1+", "tag": 5, "taggedVersions": "1+"}]

@@ -160,6 +160,16 @@ def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) 
         assert cls.serializer(version).read(data, data, 0)[0] == cls.decode(data, version)
 
 
+def test_fields_may_be_called_like_what_generated_code_writes(tmp_path: Path) -> None:
+    names = ["Tuple", "Int", "Str", "Bytes", "Bool", "Float", "Self", "M", "Buf", "Pos", "Out", "Raw", "N", "Items"]
+    fields = [{"name": name, "type": "[]int8", "versions": "0+"} for name in names]
+    spec = {"type": "data", "name": "Shadows", "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
+    cls = build_package(tmp_path, "shadowing_messages", [spec]).registry["Shadows"]
+    message = cls(**{slot: [1] for slot in cls.__slots__ if slot != "unknown_tags"})
+    assert cls.decode(message.encode(0), 0) == message
+    assert "tuple_" in cls.__slots__ and "items" in cls.__slots__
+
+
 @pytest.mark.parametrize("name", ["Message", "Struct", "UUID", "Any", "Versions", "Serializer"])
 def test_messages_may_be_called_like_what_generated_code_imports(tmp_path: Path, name: str) -> None:
     spec = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "0+"} | {

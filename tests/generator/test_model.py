@@ -109,6 +109,8 @@ INVALID = [
     ("TW610", lambda: struct("S", field(**TAGGED), reserved_tags=(0,))),
     ("TW206", lambda: message(name="a-b")),
     ("TW207", lambda: message(name="ApiKey")),
+    ("TW207", lambda: message(name="Import")),
+    ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),

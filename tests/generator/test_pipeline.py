@@ -1,5 +1,6 @@
 """The whole way from specs to the texts of a package."""
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -171,6 +172,27 @@ def test_a_template_that_fails_is_an_error_with_its_name(spec_set: SpecSet, tmp_
         generate(replace(spec_set, templates=tmp_path / "nowhere"))
 
 
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (b"{% for", "unexpected"),
+        (b"{{ view.nothing }}", "has no attribute 'nothing'"),
+        (b"{{ 1 / 0 }}", "division by zero"),
+        (b"{{ [] + 1 }}", "can only concatenate"),
+        (b"\xff", "codec can't decode"),
+        (b"not = Python", "cannot parse"),
+        (b"x = 1", "its first line must say"),
+    ],
+)
+def test_whatever_a_template_does_is_told(spec_set: SpecSet, tmp_path: Path, template: bytes, message: str) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(spec_set.templates, mine)
+    (mine / "marker.py.jinja").write_bytes(template)
+    with pytest.raises(SpecError, match=message) as caught:
+        generate(replace(spec_set, templates=mine))
+    assert caught.value.file.endswith("marker.py.jinja")
+
+
 def test_folders_of_specs_that_are_refused(spec_set: SpecSet, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SpecError, match="no such folder of specs"):
@@ -181,6 +203,25 @@ def test_folders_of_specs_that_are_refused(spec_set: SpecSet, tmp_path: Path) ->
     deep.mkdir(parents=True)
     (deep / "Foo.json").touch()
     with pytest.raises(SpecError, match="this one is deeper"):
+        generate(spec_set)
+
+
+@pytest.mark.parametrize("name", ['a", "b', "a b", "a\nb", "{{ x }}", "a\\b"])
+def test_no_component_that_is_not_safe_in_code(spec_set: SpecSet, name: str) -> None:
+    folder = spec_set.specs / name
+    folder.mkdir()
+    (folder / "Foo.json").touch()
+    with pytest.raises(SpecError, match="names the component of its specs"):
+        generate(spec_set)
+
+
+@pytest.mark.parametrize("name", ["a\nimport os#.json", "a\r.json", "a\u2028.json", "a\udcff.json"])
+def test_no_file_name_that_breaks_the_first_line(spec_set: SpecSet, name: str) -> None:
+    try:
+        (spec_set.specs / name).touch()
+    except (OSError, UnicodeError):
+        pytest.skip("no such name on this file system")
+    with pytest.raises(SpecError, match="can't be printed"):
         generate(spec_set)
 
 

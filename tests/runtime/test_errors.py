@@ -1,5 +1,8 @@
 """The error tree, the sentences, and the runtime level."""
 
+import copy
+import pickle
+
 import pytest
 
 import tagwire
@@ -58,3 +61,22 @@ def test_an_old_runtime_refuses_new_packages() -> None:
     assert f"my_messages was generated for runtime level {RUNTIME_LEVEL + 1}" in str(caught.value)
     assert "upgrade tagwire" in str(caught.value)
     assert isinstance(caught.value, ImportError)
+
+
+ERRORS = [
+    tagwire.DecodeError(message_name="A", version=1, path="b", offset=2, found="c", expected="d"),
+    tagwire.LimitError(message_name="A", version=None, path="", offset=2, found="c", expected="d"),
+    tagwire.EncodeError("is None", message_name="A", version=1, path="b"),
+    tagwire.UnsupportedVersionError("A", 9, tagwire.Versions(0, 3)),
+    tagwire.NoCommonVersionError("A", tagwire.Versions(0, 3), tagwire.Versions(5, 6)),
+    tagwire.SpecError("two", file="a.json", line=3, column=5, rule="TW101", problems=["one", "two"]),
+    tagwire.VersionsError("no range"),
+    tagwire.SchemaError("no schema"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_errors_cross_processes(error: tagwire.TagwireError) -> None:
+    for made in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert type(made) is type(error)
+        assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))

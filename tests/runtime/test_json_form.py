@@ -190,6 +190,7 @@ REFUSED = [
     ({"_unknownTags": {"-1": ""}}, "unknown_tags", "'-1' is no tag"),
     ({"_unknownTags": {"2147483648": ""}}, "unknown_tags", "is no tag"),
     ({"_unknownTags": {5: ""}}, "unknown_tags", "5 is no tag"),
+    ({"_unknownTags": {"7": "", "07": ""}}, "unknown_tags", "'07' is no tag"),
     ({"_unknownTags": {"5": None}}, "unknown_tags", "None is no text in base64"),
 ]  # fmt: skip
 

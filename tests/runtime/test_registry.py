@@ -130,6 +130,16 @@ def test_a_header_keeps_its_unknown_tags() -> None:
             "",
             "both header and correlation_id are given",
         ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
+            "",
+            "header is a ResponseHeader; a RequestHeader was expected",
+        ),
+        (
+            lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()),
+            "",
+            "header is a RequestHeader; a ResponseHeader was expected",
+        ),
         (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
         (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
         (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),

@@ -98,7 +98,7 @@ def _of_version(
         wanted = "API VERSION" if is_response else "MESSAGE VERSION, --request or --response API VERSION"
         raise click.UsageError(f"say what the bytes are: {wanted}.")
     name, version_text, *files = words
-    if not (version_text.isascii() and version_text.isdigit()):
+    if not (version_text.isascii() and version_text.isdigit() and len(version_text) < 20):
         raise click.BadParameter(f"{version_text!r} is no version number", param_hint="VERSION")
     version = int(version_text)
     message = find_response(registry, name) if is_response else find_message(registry, name)

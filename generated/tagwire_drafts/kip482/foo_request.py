@@ -14,6 +14,8 @@ Version 9: adds filters[].bar, filters[].limit, user_agent, max_wait_ms, origin,
     origin.host, origin.hops[], trace_id; optional fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT

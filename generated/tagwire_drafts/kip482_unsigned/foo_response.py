@@ -13,6 +13,8 @@ Version 8: the same fields
 Version 9: adds foos[].bar, user_agent; optional fields
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from tagwire.message import Message, Struct
