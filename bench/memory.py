@@ -50,10 +50,8 @@ def worst_inputs(*, size: int, number: int, progress: Callable[[str], None]) -> 
 
     import tagwire_messages as messages
 
-    found = [bait for name in messages.registry.names() for bait in amplification.baits(messages.registry[name])]
-    found.sort(key=lambda bait: -bait.estimate)
     rows = []
-    for bait in found[:number]:
+    for bait in amplification.worst_baits(messages.registry)[:number]:
         progress(f"memory: {bait}")
         data = bait.message(size).encode(bait.version)
         peaks = amplification.peaks(bait.cls, bait.version, data)

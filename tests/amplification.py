@@ -20,7 +20,7 @@ import tagwire
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, TaggedSection, Type
 from tagwire.rows import layout_of
 
-__all__ = ["Bait", "baits", "peak_memory", "peaks"]
+__all__ = ["Bait", "peak_memory", "peaks", "worst_baits"]
 
 _TUPLE: Final = getsizeof((0,))
 _DICT: Final = getsizeof({0: b""})
@@ -55,7 +55,14 @@ class Bait(NamedTuple):
         return f"{self.cls.NAME} v{self.version} {'.'.join(self.path)}"
 
 
-def baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
+def worst_baits(registry: tagwire.Registry) -> list[Bait]:
+    """The worst one of each message that has an array, by the estimate, the worst message first."""
+    found = (list(_baits(registry[name])) for name in registry.names())
+    worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
+    return sorted(worst, key=lambda bait: -bait.estimate)
+
+
+def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
     """One for each array of each layout of a message."""
     seen: list[StructLayout] = []
     for version in cls.VERSIONS:

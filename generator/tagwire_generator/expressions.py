@@ -29,15 +29,15 @@ __all__ = ["Expressions"]
 
 _CONVERSIONS: Final = {"boolean": ("BOOLEANS", "{0}[{1}]"), "uuid": ("uuid_of", "{0}({1})")}
 """By family: helper and form that turn what `struct` read into the value."""
-_PACKED: Final = {"boolean": "{0}[{1}]", "uuid": "{1}.bytes"}
-"""By family: what `struct` packs for a value."""
+_PACKED: Final = {"boolean": ("BOOLEAN_BYTES", "{0}[{1}]"), "uuid": ("uuid_bytes", "{0}({1})")}
+"""By family: helper and form of what `struct` packs for a value."""
 _SIZED: Final = {"text": "string", "binary": "binary"}
 _SIZED_MANY: Final = {"text": "strings", "binary": "binaries"}
 _FIXED_MANY: Final = {"boolean": ("booleans", "put_booleans"), "uuid": ("read_uuids", "put_uuids")}
 """By family, of what `struct` alone does not make: array reader and writer."""
 
 
-_RUNTIME_NAMES: Final = {"Any", "BOOLEANS", "BufferForm", "EMPTY", "Iterable", "Malformed", "Refused"} | {
+_RUNTIME_NAMES: Final = {"Any", "BOOLEANS", "BufferForm", "EMPTIES", "EMPTY", "Iterable", "Malformed", "Refused"} | {
     "SERIALIZERS",
     "Serializer",
     "Struct",
@@ -124,8 +124,8 @@ class Expressions:
         """What `struct` packs for a value."""
         if family not in _PACKED:
             return value
-        helper = self.use("tagwire.wire", "BOOLEAN_BYTES") if family == "boolean" else ""
-        return _PACKED[family].format(helper, value)
+        helper, form = _PACKED[family]
+        return form.format(self.use("tagwire.wire", helper), value)
 
     def default(self, field: Item | Missing) -> str:
         """The default as an expression; a fresh object where it is a struct."""
@@ -142,8 +142,7 @@ class Expressions:
         if default is None:
             return f"{value} is not None"
         if default == () and isinstance(default, tuple):
-            nullable = isinstance(field, Missing) or getattr(field.type, "nullable", False)
-            return f"({value} is None or len({value}))" if nullable else f"len({value})"
+            return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
         if default is DEFAULT_STRUCT:
             name = self.constant(f"_DEFAULT_{snake_case(_class_of(field).__name__).upper()}", self.default(field))
             return f"{value} != {name}"

@@ -69,7 +69,8 @@ class _Steps:
     def refusals(self, struct: StructLayout) -> list[WriteStep]:
         conditions = [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
         if struct.section is None:
-            conditions.append("m.unknown_tags")
+            no_tags = self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
+            conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
         if not conditions:
             return []
         self.expressions.use("tagwire.wire", "Refused")

@@ -44,7 +44,7 @@ class AddOffsetsToTxnRequestV0(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)

@@ -31,7 +31,7 @@ class AddOffsetsToTxnResponseV0(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 

@@ -12,6 +12,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -66,7 +67,7 @@ def _read_add_partitions_to_txn_topic_v0(
 
 def _write_add_partitions_to_txn_topic_v0(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -198,7 +199,7 @@ class AddPartitionsToTxnRequestV0(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if (m.transactions is None or len(m.transactions)) or m.unknown_tags:
+        if m.transactions not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.v3_and_below_transactional_id)
         out += _pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch)
@@ -254,7 +255,7 @@ class AddPartitionsToTxnRequestV3(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if m.transactions is None or len(m.transactions):
+        if m.transactions not in EMPTIES:
             raise Refused
         put_compact_string(out, m.v3_and_below_transactional_id)
         out += _pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch)
@@ -299,7 +300,7 @@ class AddPartitionsToTxnRequestV4(Serializer[AddPartitionsToTxnRequest]):
             m.v3_and_below_transactional_id != ""
             or m.v3_and_below_producer_id != 0
             or m.v3_and_below_producer_epoch != 0
-            or (m.v3_and_below_topics is None or len(m.v3_and_below_topics))
+            or m.v3_and_below_topics not in EMPTIES
         ):
             raise Refused
         put_compact_count(out, m.transactions)

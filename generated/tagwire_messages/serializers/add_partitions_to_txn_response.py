@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -54,7 +55,7 @@ def _write_add_partitions_to_txn_partition_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.partition_error_code)
 
@@ -87,7 +88,7 @@ def _write_add_partitions_to_txn_topic_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.results_by_partition)
@@ -230,7 +231,7 @@ class AddPartitionsToTxnResponseV0(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if (m.results_by_transaction is None or len(m.results_by_transaction)) or m.unknown_tags:
+        if m.results_by_transaction not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results_by_topic_v3_and_below)
@@ -277,7 +278,7 @@ class AddPartitionsToTxnResponseV3(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if m.results_by_transaction is None or len(m.results_by_transaction):
+        if m.results_by_transaction not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results_by_topic_v3_and_below)
@@ -315,7 +316,7 @@ class AddPartitionsToTxnResponseV4(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if m.results_by_topic_v3_and_below is None or len(m.results_by_topic_v3_and_below):
+        if m.results_by_topic_v3_and_below not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results_by_transaction)

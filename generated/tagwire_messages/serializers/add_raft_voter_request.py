@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_nullable_compact_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -115,7 +116,7 @@ class AddRaftVoterRequestV0(Serializer[AddRaftVoterRequest]):
         if m.ack_when_committed != True:
             raise Refused
         put_nullable_compact_string(out, m.cluster_id)
-        out += _pack_ii16s(m.timeout_ms, m.voter_id, m.voter_directory_id.bytes)
+        out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         if m.unknown_tags is NO_TAGS:
@@ -163,7 +164,7 @@ class AddRaftVoterRequestV1(Serializer[AddRaftVoterRequest]):
     @staticmethod
     def write(m: AddRaftVoterRequest, out: bytearray) -> None:
         put_nullable_compact_string(out, m.cluster_id)
-        out += _pack_ii16s(m.timeout_ms, m.voter_id, m.voter_directory_id.bytes)
+        out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         out += _pack_B(BOOLEAN_BYTES[m.ack_when_committed])

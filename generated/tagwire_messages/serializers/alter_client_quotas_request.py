@@ -63,7 +63,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -91,7 +91,7 @@ def _read_op_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OpData, ..
 
 def _write_op_data_v0(out: bytearray, items: Iterable[OpData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.key)
         out += _pack_dB(m.value, BOOLEAN_BYTES[m.remove])
@@ -119,7 +119,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -266,7 +266,7 @@ class AlterClientQuotasRequestV0(Serializer[AlterClientQuotasRequest]):
 
     @staticmethod
     def write(m: AlterClientQuotasRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.entries)
         _write_entry_data_v0(out, m.entries)

@@ -62,7 +62,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -94,7 +94,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -207,7 +207,7 @@ class AlterClientQuotasResponseV0(Serializer[AlterClientQuotasResponse]):
 
     @staticmethod
     def write(m: AlterClientQuotasResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.entries)

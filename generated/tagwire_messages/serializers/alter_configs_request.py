@@ -63,7 +63,7 @@ def _read_alterable_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v0(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -93,7 +93,7 @@ def _read_alter_configs_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v0(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -208,7 +208,7 @@ class AlterConfigsRequestV0(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.resources)
         _write_alter_configs_resource_v0(out, m.resources)

@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_of, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
 _int32s = fixed_array("int32")
@@ -53,7 +53,7 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.new_isr_with_epochs is None or len(m.new_isr_with_epochs):
+        if m.new_isr_with_epochs not in EMPTIES:
             raise Refused
         out += _pack_ii(m.partition_index, m.leader_epoch)
         values = m.new_isr
@@ -95,7 +95,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v2(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -152,7 +152,7 @@ def _read_partition_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v3(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.new_isr is None or len(m.new_isr):
+        if m.new_isr not in EMPTIES:
             raise Refused
         out += _pack_ii(m.partition_index, m.leader_epoch)
         put_compact_count(out, m.new_isr_with_epochs)
@@ -188,7 +188,7 @@ def _read_topic_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v3(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

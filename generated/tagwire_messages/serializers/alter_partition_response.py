@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 
 _int32s = fixed_array("int32")
@@ -92,7 +92,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v2(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

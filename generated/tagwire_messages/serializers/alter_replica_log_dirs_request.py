@@ -59,7 +59,7 @@ def _read_alter_replica_log_dir_topic_v1(
 
 def _write_alter_replica_log_dir_topic_v1(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -89,7 +89,7 @@ def _read_alter_replica_log_dir_v1(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v1(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.path)
         put_count(out, m.topics)
@@ -208,7 +208,7 @@ class AlterReplicaLogDirsRequestV1(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.dirs)
         _write_alter_replica_log_dir_v1(out, m.dirs)

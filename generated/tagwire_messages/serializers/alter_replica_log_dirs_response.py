@@ -53,7 +53,7 @@ def _write_alter_replica_log_dir_partition_result_v1(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -86,7 +86,7 @@ def _write_alter_replica_log_dir_topic_result_v1(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -184,7 +184,7 @@ class AlterReplicaLogDirsResponseV1(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -106,7 +107,7 @@ def _write_alter_share_group_offsets_response_topic_v0(
 ) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_alter_share_group_offsets_response_partition_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

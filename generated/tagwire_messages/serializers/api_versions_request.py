@@ -32,7 +32,7 @@ class ApiVersionsRequestV0(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
 
 

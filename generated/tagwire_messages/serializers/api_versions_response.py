@@ -11,6 +11,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -58,7 +59,7 @@ def _read_api_version_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVer
 
 def _write_api_version_v0(out: bytearray, items: Iterable[ApiVersion]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
 
@@ -176,7 +177,7 @@ class ApiVersionsResponseV0(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -208,7 +209,7 @@ class ApiVersionsResponseV1(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -293,7 +294,7 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
         _write_api_version_v3(out, m.api_keys)
         out += _pack_i(m.throttle_time_ms)
         tagged = []
-        if len(m.supported_features):
+        if m.supported_features not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.supported_features)
             _write_supported_feature_key_v3(data, m.supported_features)
@@ -302,7 +303,7 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
             data = bytearray()
             data += _pack_q(m.finalized_features_epoch)
             tagged.append((1, data))
-        if len(m.finalized_features):
+        if m.finalized_features not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.finalized_features)
             _write_finalized_feature_key_v3(data, m.finalized_features)

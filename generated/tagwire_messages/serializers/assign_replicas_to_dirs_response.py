@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.assign_replicas_to_dirs_response import (
     AssignReplicasToDirsResponse,
     DirectoryData,
@@ -69,7 +69,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -102,7 +102,7 @@ def _read_directory_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Dir
 
 def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> None:
     for m in items:
-        out += _pack_16s(m.id.bytes)
+        out += _pack_16s(uuid_bytes(m.id))
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:

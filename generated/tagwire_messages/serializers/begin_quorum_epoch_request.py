@@ -21,6 +21,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -59,7 +60,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
 
@@ -88,7 +89,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -112,7 +113,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        out += _pack_i16sii(m.partition_index, m.voter_directory_id.bytes, m.leader_id, m.leader_epoch)
+        out += _pack_i16sii(m.partition_index, uuid_bytes(m.voter_directory_id), m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -233,7 +234,7 @@ class BeginQuorumEpochRequestV0(Serializer[BeginQuorumEpochRequest]):
 
     @staticmethod
     def write(m: BeginQuorumEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)

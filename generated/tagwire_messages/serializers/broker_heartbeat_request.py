@@ -10,6 +10,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -51,7 +52,7 @@ class BrokerHeartbeatRequestV0(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
-        if (m.offline_log_dirs is None or len(m.offline_log_dirs)) or m.cordoned_log_dirs is not None:
+        if m.offline_log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iqqBB(
             m.broker_id,
@@ -121,7 +122,7 @@ class BrokerHeartbeatRequestV1(Serializer[BrokerHeartbeatRequest]):
             BOOLEAN_BYTES[m.want_shut_down],
         )
         tagged = []
-        if len(m.offline_log_dirs):
+        if m.offline_log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.offline_log_dirs)
             put_uuids(data, m.offline_log_dirs)
@@ -192,7 +193,7 @@ class BrokerHeartbeatRequestV2(Serializer[BrokerHeartbeatRequest]):
             BOOLEAN_BYTES[m.want_shut_down],
         )
         tagged = []
-        if len(m.offline_log_dirs):
+        if m.offline_log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.offline_log_dirs)
             put_uuids(data, m.offline_log_dirs)

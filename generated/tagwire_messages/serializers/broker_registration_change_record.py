@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uvarint
 from tagwire_messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 
 _TAGS_0 = frozenset({0})
@@ -57,7 +57,7 @@ class BrokerRegistrationChangeRecordV0(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if m.in_controlled_shutdown != 0 or (m.log_dirs is None or len(m.log_dirs)) or m.cordoned_log_dirs is not None:
+        if m.in_controlled_shutdown != 0 or m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -109,7 +109,7 @@ class BrokerRegistrationChangeRecordV1(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if (m.log_dirs is None or len(m.log_dirs)) or m.cordoned_log_dirs is not None:
+        if m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -185,7 +185,7 @@ class BrokerRegistrationChangeRecordV2(Serializer[BrokerRegistrationChangeRecord
             data = bytearray()
             data += _pack_b(m.in_controlled_shutdown)
             tagged.append((1, data))
-        if len(m.log_dirs):
+        if m.log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)
@@ -261,7 +261,7 @@ class BrokerRegistrationChangeRecordV3(Serializer[BrokerRegistrationChangeRecord
             data = bytearray()
             data += _pack_b(m.in_controlled_shutdown)
             tagged.append((1, data))
-        if len(m.log_dirs):
+        if m.log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)

@@ -20,6 +20,7 @@ from tagwire.wire import (
     read_uuids,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -175,7 +176,7 @@ class BrokerRegistrationRequestV0(Serializer[BrokerRegistrationRequest]):
             raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
-        out += _pack_16s(m.incarnation_id.bytes)
+        out += _pack_16s(uuid_bytes(m.incarnation_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         put_compact_count(out, m.features)
@@ -245,7 +246,7 @@ class BrokerRegistrationRequestV1(Serializer[BrokerRegistrationRequest]):
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
-        out += _pack_16s(m.incarnation_id.bytes)
+        out += _pack_16s(uuid_bytes(m.incarnation_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         put_compact_count(out, m.features)
@@ -323,7 +324,7 @@ class BrokerRegistrationRequestV2(Serializer[BrokerRegistrationRequest]):
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
-        out += _pack_16s(m.incarnation_id.bytes)
+        out += _pack_16s(uuid_bytes(m.incarnation_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         put_compact_count(out, m.features)
@@ -402,7 +403,7 @@ class BrokerRegistrationRequestV3(Serializer[BrokerRegistrationRequest]):
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
-        out += _pack_16s(m.incarnation_id.bytes)
+        out += _pack_16s(uuid_bytes(m.incarnation_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         put_compact_count(out, m.features)

@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_nullable_compact_string,
     read_compact_strings,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -80,7 +81,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         values = m.partitions
         if values is EMPTY:

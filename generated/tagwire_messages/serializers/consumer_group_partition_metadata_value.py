@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_strings,
     read_compact_strings,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -97,7 +98,7 @@ def _read_topic_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_metadata_v0(out: bytearray, items: Iterable[TopicMetadata]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.num_partitions)
         put_compact_count(out, m.partition_metadata)

@@ -40,7 +40,7 @@ class ConsumerGroupRegularExpressionKeyV0(Serializer[ConsumerGroupRegularExpress
 
     @staticmethod
     def write(m: ConsumerGroupRegularExpressionKey, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.regular_expression)

@@ -53,7 +53,7 @@ def _read_topic_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v1(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -90,7 +90,7 @@ class ConsumerProtocolSubscriptionV0(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -132,7 +132,7 @@ class ConsumerProtocolSubscriptionV1(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -177,7 +177,7 @@ class ConsumerProtocolSubscriptionV2(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -230,7 +230,7 @@ class ConsumerProtocolSubscriptionV3(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)

@@ -29,7 +29,7 @@ class ControlRecordTypeSchemaV0(Serializer[ControlRecordTypeSchema]):
 
     @staticmethod
     def write(m: ControlRecordTypeSchema, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.type)
 

@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -140,7 +141,7 @@ class ControllerRegistrationRequestV0(Serializer[ControllerRegistrationRequest])
 
     @staticmethod
     def write(m: ControllerRegistrationRequest, out: bytearray) -> None:
-        out += _pack_i16sB(m.controller_id, m.incarnation_id.bytes, BOOLEAN_BYTES[m.zk_migration_ready])
+        out += _pack_i16sB(m.controller_id, uuid_bytes(m.incarnation_id), BOOLEAN_BYTES[m.zk_migration_ready])
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         put_compact_count(out, m.features)

@@ -67,7 +67,7 @@ def _read_acl_creation_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v1(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -152,7 +152,7 @@ class CreateAclsRequestV1(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.creations)
         _write_acl_creation_v1(out, m.creations)

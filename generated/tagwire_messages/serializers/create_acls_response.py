@@ -51,7 +51,7 @@ def _read_acl_creation_result_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_acl_creation_result_v1(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -110,7 +110,7 @@ class CreateAclsResponseV1(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -55,7 +55,7 @@ def _read_creatable_renewers_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v1(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -126,7 +126,11 @@ class CreateDelegationTokenRequestV1(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
-        if m.owner_principal_type != "" or m.owner_principal_name != "" or m.unknown_tags:
+        if (
+            m.owner_principal_type != ""
+            or m.owner_principal_name != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.renewers)
         _write_creatable_renewers_v1(out, m.renewers)

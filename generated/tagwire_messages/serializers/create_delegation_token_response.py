@@ -79,7 +79,11 @@ class CreateDelegationTokenResponseV1(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
-        if m.token_requester_principal_type != "" or m.token_requester_principal_name != "" or m.unknown_tags:
+        if (
+            m.token_requester_principal_type != ""
+            or m.token_requester_principal_name != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.principal_type)

@@ -60,7 +60,7 @@ def _read_create_partitions_assignment_v0(
 
 def _write_create_partitions_assignment_v0(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         _int32s.put(out, m.broker_ids)
 
@@ -91,7 +91,7 @@ def _read_create_partitions_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v0(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_i(m.count)
@@ -212,7 +212,7 @@ class CreatePartitionsRequestV0(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_create_partitions_topic_v0(out, m.topics)

@@ -63,7 +63,7 @@ def _read_create_partitions_topic_result_v0(
 
 def _write_create_partitions_topic_result_v0(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -135,7 +135,7 @@ class CreatePartitionsResponseV0(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

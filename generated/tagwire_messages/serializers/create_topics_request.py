@@ -66,7 +66,7 @@ def _read_creatable_replica_assignment_v2(
 
 def _write_creatable_replica_assignment_v2(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.partition_index)
         _int32s.put(out, m.broker_ids)
@@ -100,7 +100,7 @@ def _read_creatable_topic_config_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_config_v2(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -136,7 +136,7 @@ def _read_creatable_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v2(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
@@ -306,7 +306,7 @@ class CreateTopicsRequestV2(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_creatable_topic_v2(out, m.topics)

@@ -23,6 +23,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -78,7 +79,7 @@ def _read_creatable_topic_result_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v2(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -273,7 +274,7 @@ def _read_creatable_topic_result_v7(buf: bytes, pos: int, count: int) -> tuple[t
 def _write_creatable_topic_result_v7(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
         put_compact_string(out, m.name)
-        out += _pack_16sh(m.topic_id.bytes, m.error_code)
+        out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_ih(m.num_partitions, m.replication_factor)
         if m.configs is None:
@@ -308,7 +309,7 @@ class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

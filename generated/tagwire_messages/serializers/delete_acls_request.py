@@ -74,7 +74,7 @@ def _read_delete_acls_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v1(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -163,7 +163,7 @@ class DeleteAclsRequestV1(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.filters)
         _write_delete_acls_filter_v1(out, m.filters)

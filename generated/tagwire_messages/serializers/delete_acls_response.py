@@ -87,7 +87,7 @@ def _read_delete_acls_matching_acl_v1(
 
 def _write_delete_acls_matching_acl_v1(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -127,7 +127,7 @@ def _read_delete_acls_filter_result_v1(
 
 def _write_delete_acls_filter_result_v1(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -269,7 +269,7 @@ class DeleteAclsResponseV1(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)

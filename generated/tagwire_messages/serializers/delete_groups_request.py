@@ -43,7 +43,7 @@ class DeleteGroupsRequestV0(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.groups_names)
         put_strings(out, m.groups_names)

@@ -52,7 +52,7 @@ def _read_deletable_group_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v0(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         out += _pack_h(m.error_code)
@@ -155,7 +155,7 @@ class DeleteGroupsResponseV0(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -46,7 +46,7 @@ def _read_delete_records_partition_v0(
 
 def _write_delete_records_partition_v0(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition_index, m.offset)
 
@@ -75,7 +75,7 @@ def _read_delete_records_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v0(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -169,7 +169,7 @@ class DeleteRecordsRequestV0(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_delete_records_topic_v0(out, m.topics)

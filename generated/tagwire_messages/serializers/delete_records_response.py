@@ -51,7 +51,7 @@ def _read_delete_records_partition_result_v0(
 
 def _write_delete_records_partition_result_v0(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
 
@@ -82,7 +82,7 @@ def _read_delete_records_topic_result_v0(
 
 def _write_delete_records_topic_result_v0(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -176,7 +176,7 @@ class DeleteRecordsResponseV0(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

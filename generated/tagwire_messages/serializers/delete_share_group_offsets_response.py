@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -70,7 +71,7 @@ def _write_delete_share_group_offsets_response_topic_v0(
 ) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
-        out += _pack_16sh(m.topic_id.bytes, m.error_code)
+        out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -8,7 +8,16 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.delete_share_group_state_request import (
     DeleteShareGroupStateRequest,
     DeleteStateData,
@@ -68,7 +77,7 @@ def _read_delete_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_delete_state_data_v0(out: bytearray, items: Iterable[DeleteStateData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

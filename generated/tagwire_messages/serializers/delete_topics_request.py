@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -20,6 +21,7 @@ from tagwire.wire import (
     read_strings,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -60,7 +62,7 @@ def _read_delete_topic_state_v6(buf: bytes, pos: int, count: int) -> tuple[tuple
 def _write_delete_topic_state_v6(out: bytearray, items: Iterable[DeleteTopicState]) -> None:
     for m in items:
         put_nullable_compact_string(out, m.name)
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -89,7 +91,7 @@ class DeleteTopicsRequestV1(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if (m.topics is None or len(m.topics)) or m.unknown_tags:
+        if m.topics not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topic_names)
         put_strings(out, m.topic_names)
@@ -134,7 +136,7 @@ class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if m.topics is None or len(m.topics):
+        if m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.topic_names)
         put_compact_strings(out, m.topic_names)

@@ -19,6 +19,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -58,7 +59,7 @@ def _read_deletable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v1(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -182,7 +183,7 @@ def _read_deletable_topic_result_v6(buf: bytes, pos: int, count: int) -> tuple[t
 def _write_deletable_topic_result_v6(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
         put_nullable_compact_string(out, m.name)
-        out += _pack_16sh(m.topic_id.bytes, m.error_code)
+        out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -209,7 +210,7 @@ class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

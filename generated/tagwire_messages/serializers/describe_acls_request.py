@@ -63,7 +63,7 @@ class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)

@@ -66,7 +66,7 @@ def _read_acl_description_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v1(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.principal)
         put_string(out, m.host)
@@ -97,7 +97,7 @@ def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v1(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -221,7 +221,7 @@ class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

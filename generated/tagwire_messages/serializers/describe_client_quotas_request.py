@@ -63,7 +63,7 @@ def _read_component_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Com
 
 def _write_component_data_v0(out: bytearray, items: Iterable[ComponentData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.entity_type)
         out += _pack_b(m.match_type)
@@ -136,7 +136,7 @@ class DescribeClientQuotasRequestV0(Serializer[DescribeClientQuotasRequest]):
 
     @staticmethod
     def write(m: DescribeClientQuotasRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.components)
         _write_component_data_v0(out, m.components)

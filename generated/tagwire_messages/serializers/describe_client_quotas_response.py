@@ -67,7 +67,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -94,7 +94,7 @@ def _read_value_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ValueDa
 
 def _write_value_data_v0(out: bytearray, items: Iterable[ValueData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.key)
         out += _pack_d(m.value)
@@ -122,7 +122,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -277,7 +277,7 @@ class DescribeClientQuotasResponseV0(Serializer[DescribeClientQuotasResponse]):
 
     @staticmethod
     def write(m: DescribeClientQuotasResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

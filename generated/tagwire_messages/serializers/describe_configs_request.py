@@ -66,7 +66,7 @@ def _read_describe_configs_resource_v1(
 
 def _write_describe_configs_resource_v1(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -148,7 +148,7 @@ class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if m.include_documentation != False or m.unknown_tags:
+        if m.include_documentation != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.resources)
         _write_describe_configs_resource_v1(out, m.resources)
@@ -184,7 +184,7 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.resources)
         _write_describe_configs_resource_v1(out, m.resources)

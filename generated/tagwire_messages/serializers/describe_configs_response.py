@@ -80,7 +80,7 @@ def _read_describe_configs_synonym_v1(
 
 def _write_describe_configs_synonym_v1(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -127,7 +127,7 @@ def _read_describe_configs_resource_result_v1(
 
 def _write_describe_configs_resource_result_v1(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -170,7 +170,7 @@ def _read_describe_configs_result_v1(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v1(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -227,7 +227,7 @@ def _read_describe_configs_resource_result_v3(
 
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -272,7 +272,7 @@ def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v3(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -472,7 +472,7 @@ class DescribeConfigsResponseV1(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -504,7 +504,7 @@ class DescribeConfigsResponseV3(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -57,7 +57,7 @@ def _read_describe_delegation_token_owner_v1(
 
 def _write_describe_delegation_token_owner_v1(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -128,7 +128,7 @@ class DescribeDelegationTokenRequestV1(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         if m.owners is None:
             out += b"\xff\xff\xff\xff"

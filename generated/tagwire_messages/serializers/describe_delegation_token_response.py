@@ -69,7 +69,7 @@ def _write_described_delegation_token_renewer_v1(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -125,7 +125,11 @@ def _read_described_delegation_token_v1(
 
 def _write_described_delegation_token_v1(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
-        if m.token_requester_principal_type != "" or m.token_requester_principal_name != "" or m.unknown_tags:
+        if (
+            m.token_requester_principal_type != ""
+            or m.token_requester_principal_name != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -380,7 +384,7 @@ class DescribeDelegationTokenResponseV1(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.tokens)

@@ -48,7 +48,7 @@ class DescribeGroupsRequestV0(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if m.include_authorized_operations != False or m.unknown_tags:
+        if m.include_authorized_operations != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.groups)
         put_strings(out, m.groups)
@@ -88,7 +88,7 @@ class DescribeGroupsRequestV3(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.groups)
         put_strings(out, m.groups)

@@ -86,7 +86,7 @@ def _read_described_group_member_v0(
 
 def _write_described_group_member_v0(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -143,7 +143,11 @@ def _read_described_group_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None or m.authorized_operations != -2147483648 or m.unknown_tags:
+        if (
+            m.error_message is not None
+            or m.authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -203,7 +207,7 @@ def _read_described_group_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v3(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None or m.unknown_tags:
+        if m.error_message is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -274,7 +278,7 @@ def _read_described_group_member_v4(
 
 def _write_described_group_member_v4(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -333,7 +337,7 @@ def _read_described_group_v4(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v4(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None or m.unknown_tags:
+        if m.error_message is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -614,7 +618,7 @@ class DescribeGroupsResponseV0(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.groups)
         _write_described_group_v0(out, m.groups)
@@ -639,7 +643,7 @@ class DescribeGroupsResponseV1(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -671,7 +675,7 @@ class DescribeGroupsResponseV3(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -697,7 +701,7 @@ class DescribeGroupsResponseV4(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)

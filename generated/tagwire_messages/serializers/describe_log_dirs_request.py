@@ -56,7 +56,7 @@ def _read_describable_log_dir_topic_v1(
 
 def _write_describable_log_dir_topic_v1(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -135,7 +135,7 @@ class DescribeLogDirsRequestV1(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         if m.topics is None:
             out += b"\xff\xff\xff\xff"

@@ -64,7 +64,7 @@ def _read_describe_log_dirs_partition_v1(
 
 def _write_describe_log_dirs_partition_v1(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
 
@@ -93,7 +93,7 @@ def _read_describe_log_dirs_topic_v1(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v1(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -129,7 +129,7 @@ def _read_describe_log_dirs_result_v1(
 
 def _write_describe_log_dirs_result_v1(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.log_dir)
@@ -365,7 +365,7 @@ class DescribeLogDirsResponseV1(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

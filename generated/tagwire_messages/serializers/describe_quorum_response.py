@@ -10,6 +10,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -17,6 +18,7 @@ from tagwire.wire import (
     put_nullable_compact_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -299,7 +301,7 @@ def _write_replica_state_v2(out: bytearray, items: Iterable[ReplicaState]) -> No
     for m in items:
         out += _pack_i16sqqq(
             m.replica_id,
-            m.replica_directory_id.bytes,
+            uuid_bytes(m.replica_directory_id),
             m.log_end_offset,
             m.last_fetch_timestamp,
             m.last_caught_up_timestamp,
@@ -507,7 +509,7 @@ class DescribeQuorumResponseV0(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if m.nodes is None or len(m.nodes):
+        if m.nodes not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -545,7 +547,7 @@ class DescribeQuorumResponseV1(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if m.nodes is None or len(m.nodes):
+        if m.nodes not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

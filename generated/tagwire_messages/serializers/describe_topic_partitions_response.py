@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -211,7 +212,7 @@ def _write_describe_topic_partitions_response_topic_v0(
     for m in items:
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
-        out += _pack_16sB(m.topic_id.bytes, BOOLEAN_BYTES[m.is_internal])
+        out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
         _write_describe_topic_partitions_response_partition_v0(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)

@@ -59,7 +59,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -139,7 +139,7 @@ class ElectLeadersRequestV0(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if m.election_type != 0 or m.unknown_tags:
+        if m.election_type != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         if m.topic_partitions is None:
             out += b"\xff\xff\xff\xff"
@@ -172,7 +172,7 @@ class ElectLeadersRequestV1(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:

@@ -55,7 +55,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -85,7 +85,7 @@ def _read_replica_election_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v0(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partition_result)
@@ -187,7 +187,7 @@ class ElectLeadersResponseV0(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if m.error_code != 0 or m.unknown_tags:
+        if m.error_code != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.replica_election_results)
@@ -213,7 +213,7 @@ class ElectLeadersResponseV1(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.replica_election_results)

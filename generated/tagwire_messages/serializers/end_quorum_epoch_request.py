@@ -21,6 +21,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -62,7 +63,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.preferred_successors)
@@ -92,7 +93,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -116,7 +117,7 @@ def _read_replica_info_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Repli
 
 def _write_replica_info_v1(out: bytearray, items: Iterable[ReplicaInfo]) -> None:
     for m in items:
-        out += _pack_i16s(m.candidate_id, m.candidate_directory_id.bytes)
+        out += _pack_i16s(m.candidate_id, uuid_bytes(m.candidate_directory_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -269,7 +270,7 @@ class EndQuorumEpochRequestV0(Serializer[EndQuorumEpochRequest]):
 
     @staticmethod
     def write(m: EndQuorumEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)

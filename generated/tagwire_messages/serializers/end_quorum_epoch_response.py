@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -50,7 +51,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
 
@@ -79,7 +80,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -204,7 +205,7 @@ class EndQuorumEpochResponseV0(Serializer[EndQuorumEpochResponse]):
 
     @staticmethod
     def write(m: EndQuorumEpochResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.topics)
@@ -262,7 +263,7 @@ class EndQuorumEpochResponseV1(Serializer[EndQuorumEpochResponse]):
         put_compact_count(out, m.topics)
         _write_topic_data_v1(out, m.topics)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)

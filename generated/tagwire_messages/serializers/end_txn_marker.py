@@ -29,7 +29,7 @@ class EndTxnMarkerV0(Serializer[EndTxnMarker]):
 
     @staticmethod
     def write(m: EndTxnMarker, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.coordinator_epoch)
 

@@ -40,7 +40,7 @@ class EndTxnRequestV0(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])

@@ -35,7 +35,7 @@ class EndTxnResponseV0(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 

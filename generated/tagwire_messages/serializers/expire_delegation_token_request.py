@@ -39,7 +39,7 @@ class ExpireDelegationTokenRequestV1(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)

@@ -31,7 +31,7 @@ class ExpireDelegationTokenResponseV1(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 

@@ -11,6 +11,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -20,6 +21,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -77,7 +79,7 @@ def _read_fetch_partition_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v4(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or m.unknown_tags:
+        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
@@ -107,7 +109,7 @@ def _read_fetch_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v4(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -132,7 +134,7 @@ def _read_fetch_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v5(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or m.unknown_tags:
+        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iqqi(m.partition, m.fetch_offset, m.log_start_offset, m.partition_max_bytes)
 
@@ -162,7 +164,7 @@ def _read_fetch_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v5(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -194,7 +196,7 @@ def _read_forgotten_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v7(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -220,7 +222,7 @@ def _read_fetch_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v9(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or m.unknown_tags:
+        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiqqi(
             m.partition, m.current_leader_epoch, m.fetch_offset, m.log_start_offset, m.partition_max_bytes
@@ -252,7 +254,7 @@ def _read_fetch_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v9(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -418,7 +420,7 @@ def _read_fetch_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v13(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v12(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -455,7 +457,7 @@ def _read_forgotten_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v13(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
             out.append(1)
@@ -547,7 +549,7 @@ def _write_fetch_partition_v17(out: bytearray, items: Iterable[FetchPartition]) 
         tagged = []
         if m.replica_directory_id != _ZERO_UUID:
             data = bytearray()
-            data += _pack_16s(m.replica_directory_id.bytes)
+            data += _pack_16s(uuid_bytes(m.replica_directory_id))
             tagged.append((0, data))
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
@@ -577,7 +579,7 @@ def _read_fetch_topic_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v17(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v17(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -643,7 +645,7 @@ def _write_fetch_partition_v18(out: bytearray, items: Iterable[FetchPartition]) 
         tagged = []
         if m.replica_directory_id != _ZERO_UUID:
             data = bytearray()
-            data += _pack_16s(m.replica_directory_id.bytes)
+            data += _pack_16s(uuid_bytes(m.replica_directory_id))
             tagged.append((0, data))
         if m.high_watermark != 9223372036854775807:
             data = bytearray()
@@ -677,7 +679,7 @@ def _read_fetch_topic_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v18(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v18(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -714,8 +716,8 @@ class FetchRequestV4(Serializer[FetchRequest]):
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
             m.replica_state != _DEFAULT_REPLICA_STATE
-            or (m.forgotten_topics_data is None or len(m.forgotten_topics_data))
-            or m.unknown_tags
+            or m.forgotten_topics_data not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_iiiib(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level)
@@ -751,8 +753,8 @@ class FetchRequestV5(Serializer[FetchRequest]):
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
             m.replica_state != _DEFAULT_REPLICA_STATE
-            or (m.forgotten_topics_data is None or len(m.forgotten_topics_data))
-            or m.unknown_tags
+            or m.forgotten_topics_data not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_iiiib(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level)
@@ -796,7 +798,7 @@ class FetchRequestV7(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or m.unknown_tags:
+        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -843,7 +845,7 @@ class FetchRequestV9(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or m.unknown_tags:
+        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -897,7 +899,7 @@ class FetchRequestV11(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or m.unknown_tags:
+        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch

@@ -10,6 +10,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -22,6 +23,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -82,7 +84,7 @@ def _read_aborted_transaction_v4(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_aborted_transaction_v4(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_qq(m.producer_id, m.first_offset)
 
@@ -126,7 +128,7 @@ def _write_partition_data_v4(out: bytearray, items: Iterable[PartitionData]) -> 
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or m.preferred_read_replica != -1
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset)
@@ -165,7 +167,7 @@ def _read_fetchable_topic_response_v4(
 
 def _write_fetchable_topic_response_v4(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -212,7 +214,7 @@ def _write_partition_data_v5(out: bytearray, items: Iterable[PartitionData]) -> 
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or m.preferred_read_replica != -1
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
@@ -251,7 +253,7 @@ def _read_fetchable_topic_response_v5(
 
 def _write_fetchable_topic_response_v5(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -297,7 +299,7 @@ def _write_partition_data_v11(out: bytearray, items: Iterable[PartitionData]) ->
             m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
@@ -337,7 +339,7 @@ def _read_fetchable_topic_response_v11(
 
 def _write_fetchable_topic_response_v11(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -591,7 +593,7 @@ def _read_fetchable_topic_response_v13(
 
 def _write_fetchable_topic_response_v13(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v12(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -667,7 +669,11 @@ class FetchResponseV4(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.session_id != 0 or (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if (
+            m.session_id != 0
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -696,7 +702,11 @@ class FetchResponseV5(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.session_id != 0 or (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if (
+            m.session_id != 0
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -729,7 +739,7 @@ class FetchResponseV7(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_count(out, m.responses)
@@ -774,7 +784,7 @@ class FetchResponseV11(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_count(out, m.responses)
@@ -808,7 +818,7 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints is None or len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -846,7 +856,7 @@ class FetchResponseV13(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints is None or len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -920,7 +930,7 @@ class FetchResponseV16(Serializer[FetchResponse]):
         put_compact_count(out, m.responses)
         _write_fetchable_topic_response_v13(out, m.responses)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v16(data, m.node_endpoints)

@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -170,7 +171,7 @@ def _write_partition_snapshot_v1(out: bytearray, items: Iterable[PartitionSnapsh
         tagged = []
         if m.replica_directory_id != _ZERO_UUID:
             data = bytearray()
-            data += _pack_16s(m.replica_directory_id.bytes)
+            data += _pack_16s(uuid_bytes(m.replica_directory_id))
             tagged.append((0, data))
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 

@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_binary,
@@ -249,7 +250,7 @@ class FetchSnapshotResponseV0(Serializer[FetchSnapshotResponse]):
 
     @staticmethod
     def write(m: FetchSnapshotResponse, out: bytearray) -> None:
-        if m.node_endpoints is None or len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
@@ -311,7 +312,7 @@ class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
         put_compact_count(out, m.topics)
         _write_topic_snapshot_v0(out, m.topics)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)

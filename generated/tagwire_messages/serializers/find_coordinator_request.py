@@ -8,6 +8,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -50,7 +51,11 @@ class FindCoordinatorRequestV0(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if m.key_type != 0 or (m.coordinator_keys is None or len(m.coordinator_keys)) or m.unknown_tags:
+        if (
+            m.key_type != 0
+            or m.coordinator_keys not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.key)
 
@@ -79,7 +84,7 @@ class FindCoordinatorRequestV1(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if (m.coordinator_keys is None or len(m.coordinator_keys)) or m.unknown_tags:
+        if m.coordinator_keys not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.key)
         out += _pack_b(m.key_type)
@@ -119,7 +124,7 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if m.coordinator_keys is None or len(m.coordinator_keys):
+        if m.coordinator_keys not in EMPTIES:
             raise Refused
         put_compact_string(out, m.key)
         out += _pack_b(m.key_type)

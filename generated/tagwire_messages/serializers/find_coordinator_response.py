@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -116,7 +117,7 @@ class FindCoordinatorResponseV0(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if (m.coordinators is None or len(m.coordinators)) or m.unknown_tags:
+        if m.coordinators not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_hi(m.error_code, m.node_id)
         put_string(out, m.host)
@@ -157,7 +158,7 @@ class FindCoordinatorResponseV1(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if (m.coordinators is None or len(m.coordinators)) or m.unknown_tags:
+        if m.coordinators not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -211,7 +212,7 @@ class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if m.coordinators is None or len(m.coordinators):
+        if m.coordinators not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

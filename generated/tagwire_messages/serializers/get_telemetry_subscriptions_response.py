@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_strings,
     read_compact_strings,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -69,7 +70,7 @@ class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsRe
 
     @staticmethod
     def write(m: GetTelemetrySubscriptionsResponse, out: bytearray) -> None:
-        out += _pack_ih16si(m.throttle_time_ms, m.error_code, m.client_instance_id.bytes, m.subscription_id)
+        out += _pack_ih16si(m.throttle_time_ms, m.error_code, uuid_bytes(m.client_instance_id), m.subscription_id)
         values = m.accepted_compression_types
         if values is EMPTY:
             out.append(1)

@@ -90,7 +90,7 @@ def _read_member_metadata_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v0(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -149,7 +149,7 @@ def _read_member_metadata_v1(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v1(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -216,7 +216,7 @@ def _read_member_metadata_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v3(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -359,7 +359,7 @@ class GroupMetadataValueV0(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -415,7 +415,7 @@ class GroupMetadataValueV1(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -470,7 +470,7 @@ class GroupMetadataValueV2(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -526,7 +526,7 @@ class GroupMetadataValueV3(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)

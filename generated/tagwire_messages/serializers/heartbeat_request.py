@@ -55,7 +55,7 @@ class HeartbeatRequestV0(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -111,7 +111,7 @@ class HeartbeatRequestV3(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)

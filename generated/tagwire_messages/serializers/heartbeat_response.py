@@ -34,7 +34,7 @@ class HeartbeatResponseV0(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
 
@@ -55,7 +55,7 @@ class HeartbeatResponseV1(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 

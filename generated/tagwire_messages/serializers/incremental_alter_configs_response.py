@@ -68,7 +68,7 @@ def _read_alter_configs_resource_response_v0(
 
 def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -142,7 +142,7 @@ class IncrementalAlterConfigsResponseV0(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

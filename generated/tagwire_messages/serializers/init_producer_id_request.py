@@ -63,7 +63,7 @@ class InitProducerIdRequestV0(Serializer[InitProducerIdRequest]):
             or m.producer_epoch != -1
             or m.enable2_pc != False
             or m.keep_prepared_txn != False
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_nullable_string(out, m.transactional_id)

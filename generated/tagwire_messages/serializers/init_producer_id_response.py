@@ -35,7 +35,11 @@ class InitProducerIdResponseV0(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
-        if m.ongoing_txn_producer_id != -1 or m.ongoing_txn_producer_epoch != -1 or m.unknown_tags:
+        if (
+            m.ongoing_txn_producer_id != -1
+            or m.ongoing_txn_producer_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)
 

@@ -8,7 +8,16 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_nullable_compact_string, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_nullable_compact_string,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.initialize_share_group_state_response import (
     InitializeShareGroupStateResponse,
     InitializeStateResult,
@@ -79,7 +88,7 @@ def _read_initialize_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_initialize_state_result_v0(out: bytearray, items: Iterable[InitializeStateResult]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

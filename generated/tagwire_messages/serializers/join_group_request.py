@@ -63,7 +63,7 @@ def _read_join_group_request_protocol_v0(
 
 def _write_join_group_request_protocol_v0(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_binary(out, m.metadata)
@@ -157,7 +157,7 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.session_timeout_ms)
@@ -210,7 +210,7 @@ class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
@@ -289,7 +289,7 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)

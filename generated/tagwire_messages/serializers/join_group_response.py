@@ -68,7 +68,7 @@ def _read_join_group_response_member_v0(
 
 def _write_join_group_response_member_v0(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_binary(out, m.metadata)
@@ -111,7 +111,7 @@ def _read_join_group_response_member_v5(
 
 def _write_join_group_response_member_v5(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -217,7 +217,7 @@ class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or m.unknown_tags:
+        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_hi(m.error_code, m.generation_id)
         put_string(out, m.protocol_name)
@@ -276,7 +276,7 @@ class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or m.unknown_tags:
+        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_string(out, m.protocol_name)
@@ -341,7 +341,7 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or m.unknown_tags:
+        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_string(out, m.protocol_name)

@@ -9,7 +9,7 @@ from uuid import UUID
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.leader_change_message import LeaderChangeMessage, Voter
 
 _ZERO_UUID = UUID(int=0)
@@ -64,7 +64,7 @@ def _read_voter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v1(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        out += _pack_i16s(m.voter_id, m.voter_directory_id.bytes)
+        out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

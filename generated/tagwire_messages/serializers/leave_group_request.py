@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -57,7 +58,7 @@ def _read_member_identity_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v3(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -190,7 +191,7 @@ class LeaveGroupRequestV0(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if (m.members is None or len(m.members)) or m.unknown_tags:
+        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)
@@ -235,7 +236,7 @@ class LeaveGroupRequestV3(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if m.member_id != "" or m.unknown_tags:
+        if m.member_id != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.members)

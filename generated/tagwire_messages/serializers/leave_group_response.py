@@ -9,6 +9,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -63,7 +64,7 @@ def _read_member_response_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v3(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -132,7 +133,7 @@ class LeaveGroupResponseV0(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if (m.members is None or len(m.members)) or m.unknown_tags:
+        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.error_code)
 
@@ -154,7 +155,7 @@ class LeaveGroupResponseV1(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if (m.members is None or len(m.members)) or m.unknown_tags:
+        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -184,7 +185,7 @@ class LeaveGroupResponseV3(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.members)

@@ -44,7 +44,7 @@ class LegacyOffsetCommitKeyV0(Serializer[LegacyOffsetCommitKey]):
 
     @staticmethod
     def write(m: LegacyOffsetCommitKey, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group)
         put_string(out, m.topic)

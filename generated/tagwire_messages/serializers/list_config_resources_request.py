@@ -7,7 +7,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, Refused, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, Refused, uvarint
 from tagwire_messages.list_config_resources_request import ListConfigResourcesRequest
 
 _int8s = fixed_array("int8")
@@ -34,7 +34,7 @@ class ListConfigResourcesRequestV0(Serializer[ListConfigResourcesRequest]):
 
     @staticmethod
     def write(m: ListConfigResourcesRequest, out: bytearray) -> None:
-        if m.resource_types is None or len(m.resource_types):
+        if m.resource_types not in EMPTIES:
             raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)

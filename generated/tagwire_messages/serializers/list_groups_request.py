@@ -6,7 +6,16 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, Refused, uvarint
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_strings,
+    read_compact_strings,
+    Refused,
+    uvarint,
+)
 from tagwire_messages.list_groups_request import ListGroupsRequest
 
 
@@ -27,9 +36,9 @@ class ListGroupsRequestV0(Serializer[ListGroupsRequest]):
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
         if (
-            (m.states_filter is None or len(m.states_filter))
-            or (m.types_filter is None or len(m.types_filter))
-            or m.unknown_tags
+            m.states_filter not in EMPTIES
+            or m.types_filter not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
 
@@ -66,7 +75,7 @@ class ListGroupsRequestV3(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if (m.states_filter is None or len(m.states_filter)) or (m.types_filter is None or len(m.types_filter)):
+        if m.states_filter not in EMPTIES or m.types_filter not in EMPTIES:
             raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -100,7 +109,7 @@ class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if m.types_filter is None or len(m.types_filter):
+        if m.types_filter not in EMPTIES:
             raise Refused
         put_compact_count(out, m.states_filter)
         put_compact_strings(out, m.states_filter)

@@ -57,7 +57,7 @@ def _read_listed_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v0(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.protocol_type)
@@ -242,7 +242,7 @@ class ListGroupsResponseV0(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.groups)
@@ -268,7 +268,7 @@ class ListGroupsResponseV1(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.groups)

@@ -51,7 +51,7 @@ def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v1(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition_index, m.timestamp)
 
@@ -80,7 +80,7 @@ def _read_list_offsets_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v1(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -101,7 +101,7 @@ def _read_list_offsets_partition_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v4(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
 
@@ -130,7 +130,7 @@ def _read_list_offsets_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v4(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -222,7 +222,7 @@ class ListOffsetsRequestV1(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.isolation_level != 0 or m.unknown_tags:
+        if m.isolation_level != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -249,7 +249,7 @@ class ListOffsetsRequestV2(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)
@@ -282,7 +282,7 @@ class ListOffsetsRequestV4(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)

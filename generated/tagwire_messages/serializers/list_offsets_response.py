@@ -54,7 +54,7 @@ def _read_list_offsets_partition_response_v1(
 
 def _write_list_offsets_partition_response_v1(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.leader_epoch != -1 or m.unknown_tags:
+        if m.leader_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihqq(m.partition_index, m.error_code, m.timestamp, m.offset)
 
@@ -85,7 +85,7 @@ def _read_list_offsets_topic_response_v1(
 
 def _write_list_offsets_topic_response_v1(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -108,7 +108,7 @@ def _read_list_offsets_partition_response_v4(
 
 def _write_list_offsets_partition_response_v4(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
 
@@ -139,7 +139,7 @@ def _read_list_offsets_topic_response_v4(
 
 def _write_list_offsets_topic_response_v4(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -234,7 +234,7 @@ class ListOffsetsResponseV1(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_list_offsets_topic_response_v1(out, m.topics)
@@ -259,7 +259,7 @@ class ListOffsetsResponseV2(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -291,7 +291,7 @@ class ListOffsetsResponseV4(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -23,6 +23,7 @@ from tagwire.wire import (
     Refused,
     required,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -60,7 +61,7 @@ def _read_metadata_request_topic_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_metadata_request_topic_v0(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
 
@@ -125,7 +126,7 @@ def _read_metadata_request_topic_v10(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_request_topic_v10(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_nullable_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -159,7 +160,7 @@ class MetadataRequestV0(Serializer[MetadataRequest]):
             m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_count(out, m.topics)
@@ -194,7 +195,7 @@ class MetadataRequestV1(Serializer[MetadataRequest]):
             m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         if m.topics is None:
@@ -245,7 +246,7 @@ class MetadataRequestV4(Serializer[MetadataRequest]):
         if (
             m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         if m.topics is None:
@@ -305,7 +306,7 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         if m.topics is None:
             out += b"\xff\xff\xff\xff"

@@ -24,6 +24,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -83,7 +84,7 @@ def _read_metadata_response_broker_v0(
 
 def _write_metadata_response_broker_v0(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -116,7 +117,7 @@ def _read_metadata_response_partition_v0(
 
 def _write_metadata_response_partition_v0(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -150,7 +151,9 @@ def _read_metadata_response_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_response_topic_v0(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.topic_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -188,7 +191,7 @@ def _read_metadata_response_broker_v1(
 
 def _write_metadata_response_broker_v1(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -223,7 +226,9 @@ def _read_metadata_response_topic_v1(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_response_topic_v1(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.topic_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -263,7 +268,7 @@ def _read_metadata_response_partition_v5(
 
 def _write_metadata_response_partition_v5(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -298,7 +303,9 @@ def _read_metadata_response_topic_v5(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_response_topic_v5(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.topic_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -337,7 +344,7 @@ def _read_metadata_response_partition_v7(
 
 def _write_metadata_response_partition_v7(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.replica_nodes)
@@ -372,7 +379,9 @@ def _read_metadata_response_topic_v7(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_response_topic_v7(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.topic_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -410,7 +419,7 @@ def _read_metadata_response_topic_v8(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_metadata_response_topic_v8(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -633,7 +642,7 @@ def _write_metadata_response_topic_v10(out: bytearray, items: Iterable[MetadataR
     for m in items:
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
-        out += _pack_16sB(m.topic_id.bytes, BOOLEAN_BYTES[m.is_internal])
+        out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
         _write_metadata_response_partition_v9(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
@@ -683,7 +692,7 @@ def _write_metadata_response_topic_v12(out: bytearray, items: Iterable[MetadataR
     for m in items:
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
-        out += _pack_16sB(m.topic_id.bytes, BOOLEAN_BYTES[m.is_internal])
+        out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
         _write_metadata_response_partition_v9(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
@@ -722,7 +731,9 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.brokers)
         _write_metadata_response_broker_v0(out, m.brokers)
@@ -758,7 +769,9 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.brokers)
         _write_metadata_response_broker_v1(out, m.brokers)
@@ -804,7 +817,9 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.brokers)
         _write_metadata_response_broker_v1(out, m.brokers)
@@ -850,7 +865,9 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
@@ -903,7 +920,9 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
@@ -956,7 +975,9 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or m.unknown_tags:
+        if m.cluster_authorized_operations != -2147483648 or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
@@ -1004,7 +1025,7 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)

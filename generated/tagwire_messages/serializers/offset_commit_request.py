@@ -21,6 +21,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -71,7 +72,7 @@ def _read_offset_commit_request_partition_v2(
 
 def _write_offset_commit_request_partition_v2(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
@@ -104,7 +105,7 @@ def _read_offset_commit_request_topic_v2(
 
 def _write_offset_commit_request_topic_v2(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -135,7 +136,7 @@ def _read_offset_commit_request_partition_v6(
 
 def _write_offset_commit_request_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -168,7 +169,7 @@ def _read_offset_commit_request_topic_v6(
 
 def _write_offset_commit_request_topic_v6(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -283,7 +284,7 @@ def _read_offset_commit_request_topic_v10(
 
 def _write_offset_commit_request_topic_v10(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_offset_commit_request_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -327,7 +328,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -385,7 +386,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -430,7 +431,7 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -483,7 +484,7 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)

@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -56,7 +57,7 @@ def _read_offset_commit_response_partition_v2(
 
 def _write_offset_commit_response_partition_v2(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -88,7 +89,7 @@ def _read_offset_commit_response_topic_v2(
 
 def _write_offset_commit_response_topic_v2(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -191,7 +192,7 @@ def _read_offset_commit_response_topic_v10(
 
 def _write_offset_commit_response_topic_v10(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_offset_commit_response_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -220,7 +221,7 @@ class OffsetCommitResponseV2(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_offset_commit_response_topic_v2(out, m.topics)
@@ -245,7 +246,7 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -8,7 +8,17 @@ from uuid import UUID
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, put_string, Refused, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_string,
+    put_string,
+    Refused,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.offset_commit_value import OffsetCommitValue
 
 _TAGS_0 = frozenset({0})
@@ -52,7 +62,7 @@ class OffsetCommitValueV0(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -84,7 +94,7 @@ class OffsetCommitValueV1(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -122,7 +132,7 @@ class OffsetCommitValueV3(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_qi(m.offset, m.leader_epoch)
         put_string(out, m.metadata)
@@ -181,7 +191,7 @@ class OffsetCommitValueV4(Serializer[OffsetCommitValue]):
         tagged = []
         if m.topic_id != _ZERO_UUID:
             data = bytearray()
-            data += _pack_16s(m.topic_id.bytes)
+            data += _pack_16s(uuid_bytes(m.topic_id))
             tagged.append((0, data))
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 

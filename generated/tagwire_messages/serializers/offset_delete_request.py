@@ -35,7 +35,7 @@ def _read_offset_delete_request_partition_v0(
 
 def _write_offset_delete_request_partition_v0(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.partition_index)
 
@@ -66,7 +66,7 @@ def _read_offset_delete_request_topic_v0(
 
 def _write_offset_delete_request_topic_v0(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -99,7 +99,7 @@ class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
 
     @staticmethod
     def write(m: OffsetDeleteRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)

@@ -38,7 +38,7 @@ def _read_offset_delete_response_partition_v0(
 
 def _write_offset_delete_response_partition_v0(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -69,7 +69,7 @@ def _read_offset_delete_response_topic_v0(
 
 def _write_offset_delete_response_topic_v0(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -95,7 +95,7 @@ class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
 
     @staticmethod
     def write(m: OffsetDeleteResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hi(m.error_code, m.throttle_time_ms)
         put_count(out, m.topics)

@@ -13,6 +13,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -24,6 +25,7 @@ from tagwire.wire import (
     Refused,
     required,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -74,7 +76,7 @@ def _read_offset_fetch_request_topic_v1(
 
 def _write_offset_fetch_request_topic_v1(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -324,7 +326,7 @@ def _read_offset_fetch_request_topics_v10(
 
 def _write_offset_fetch_request_topics_v10(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partition_indexes
         if values is EMPTY:
             out.append(1)
@@ -427,7 +429,11 @@ class OffsetFetchRequestV1(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.require_stable != False or m.unknown_tags:
+        if (
+            m.groups not in EMPTIES
+            or m.require_stable != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
@@ -464,7 +470,11 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.require_stable != False or m.unknown_tags:
+        if (
+            m.groups not in EMPTIES
+            or m.require_stable != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         if m.topics is None:
@@ -529,7 +539,7 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.require_stable != False:
+        if m.groups not in EMPTIES or m.require_stable != False:
             raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -581,7 +591,7 @@ class OffsetFetchRequestV7(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.groups is None or len(m.groups):
+        if m.groups not in EMPTIES:
             raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -624,7 +634,7 @@ class OffsetFetchRequestV8(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or (m.topics is None or len(m.topics)):
+        if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
         _write_offset_fetch_request_group_v8(out, m.groups)
@@ -663,7 +673,7 @@ class OffsetFetchRequestV9(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or (m.topics is None or len(m.topics)):
+        if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
         _write_offset_fetch_request_group_v9(out, m.groups)
@@ -702,7 +712,7 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or (m.topics is None or len(m.topics)):
+        if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
         _write_offset_fetch_request_group_v10(out, m.groups)

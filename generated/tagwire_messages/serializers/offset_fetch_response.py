@@ -10,6 +10,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -21,6 +22,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -76,7 +78,7 @@ def _read_offset_fetch_response_partition_v1(
 
 def _write_offset_fetch_response_partition_v1(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.metadata)
@@ -109,7 +111,7 @@ def _read_offset_fetch_response_topic_v1(
 
 def _write_offset_fetch_response_topic_v1(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -142,7 +144,7 @@ def _read_offset_fetch_response_partition_v5(
 
 def _write_offset_fetch_response_partition_v5(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.metadata)
@@ -175,7 +177,7 @@ def _read_offset_fetch_response_topic_v5(
 
 def _write_offset_fetch_response_topic_v5(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -416,7 +418,7 @@ def _read_offset_fetch_response_topics_v10(
 
 def _write_offset_fetch_response_topics_v10(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_offset_fetch_response_partitions_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -491,7 +493,7 @@ class OffsetFetchResponseV1(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.unknown_tags:
+        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
         _write_offset_fetch_response_topic_v1(out, m.topics)
@@ -520,7 +522,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.unknown_tags:
+        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
         _write_offset_fetch_response_topic_v1(out, m.topics)
@@ -549,7 +551,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.unknown_tags:
+        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -585,7 +587,7 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if (m.groups is None or len(m.groups)) or m.unknown_tags:
+        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -619,7 +621,7 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups is None or len(m.groups):
+        if m.groups not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -664,7 +666,7 @@ class OffsetFetchResponseV8(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.topics is None or len(m.topics):
+        if m.topics not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -708,7 +710,7 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.topics is None or len(m.topics):
+        if m.topics not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

@@ -51,7 +51,7 @@ def _read_offset_for_leader_partition_v2(
 
 def _write_offset_for_leader_partition_v2(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iii(m.partition, m.current_leader_epoch, m.leader_epoch)
 
@@ -80,7 +80,7 @@ def _read_offset_for_leader_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v2(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -173,7 +173,7 @@ class OffsetForLeaderEpochRequestV2(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
         _write_offset_for_leader_topic_v2(out, m.topics)
@@ -198,7 +198,7 @@ class OffsetForLeaderEpochRequestV3(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)

@@ -49,7 +49,7 @@ def _read_epoch_end_offset_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v2(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
 
@@ -80,7 +80,7 @@ def _read_offset_for_leader_topic_result_v2(
 
 def _write_offset_for_leader_topic_result_v2(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -172,7 +172,7 @@ class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -8,7 +8,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.partition_change_record import PartitionChangeRecord
 
 _TAGS_0_1_2_3_4_5 = frozenset({0, 1, 2, 3, 4, 5})
@@ -123,7 +123,7 @@ class PartitionChangeRecordV0(Serializer[PartitionChangeRecord]):
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
         if m.directories is not None or m.eligible_leader_replicas is not None or m.last_known_elr is not None:
             raise Refused
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
         if m.isr is not None:
             data = bytearray()
@@ -300,7 +300,7 @@ class PartitionChangeRecordV1(Serializer[PartitionChangeRecord]):
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
         if m.eligible_leader_replicas is not None or m.last_known_elr is not None:
             raise Refused
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
         if m.isr is not None:
             data = bytearray()
@@ -508,7 +508,7 @@ class PartitionChangeRecordV2(Serializer[PartitionChangeRecord]):
 
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
         if m.isr is not None:
             data = bytearray()

@@ -8,7 +8,18 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_of, uvarint
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    put_compact_count,
+    put_uuids,
+    read_uuids,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.partition_record import PartitionRecord
 
 _TAGS_0 = frozenset({0})
@@ -104,13 +115,9 @@ class PartitionRecordV0(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
-        if (
-            (m.directories is None or len(m.directories))
-            or m.eligible_leader_replicas is not None
-            or m.last_known_elr is not None
-        ):
+        if m.directories not in EMPTIES or m.eligible_leader_replicas is not None or m.last_known_elr is not None:
             raise Refused
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
         if values is EMPTY:
             out.append(1)
@@ -240,7 +247,7 @@ class PartitionRecordV1(Serializer[PartitionRecord]):
     def write(m: PartitionRecord, out: bytearray) -> None:
         if m.eligible_leader_replicas is not None or m.last_known_elr is not None:
             raise Refused
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
         if values is EMPTY:
             out.append(1)
@@ -395,7 +402,7 @@ class PartitionRecordV2(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
-        out += _pack_i16s(m.partition_id, m.topic_id.bytes)
+        out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
         if values is EMPTY:
             out.append(1)

@@ -23,6 +23,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -64,7 +65,7 @@ def _read_partition_produce_data_v3(
 
 def _write_partition_produce_data_v3(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
@@ -95,7 +96,7 @@ def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v3(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_data)
@@ -207,7 +208,7 @@ def _read_topic_produce_data_v13(
 
 def _write_topic_produce_data_v13(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_data)
         _write_partition_produce_data_v9(out, m.partition_data)
         if m.unknown_tags is NO_TAGS:
@@ -244,7 +245,7 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_nullable_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)

@@ -10,6 +10,7 @@ from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     null,
@@ -21,6 +22,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -73,7 +75,9 @@ def _read_partition_produce_response_v3(
 
 def _write_partition_produce_response_v3(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or m.unknown_tags:
+        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
 
@@ -103,7 +107,7 @@ def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v3(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -129,7 +133,9 @@ def _read_partition_produce_response_v5(
 
 def _write_partition_produce_response_v5(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or m.unknown_tags:
+        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
 
@@ -159,7 +165,7 @@ def _read_topic_produce_response_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v5(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -189,7 +195,7 @@ def _read_batch_index_and_error_message_v8(
 
 def _write_batch_index_and_error_message_v8(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.batch_index)
         put_nullable_string(out, m.batch_index_error_message)
@@ -225,7 +231,9 @@ def _read_partition_produce_response_v8(
 
 def _write_partition_produce_response_v8(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or m.unknown_tags:
+        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_count(out, m.record_errors)
@@ -258,7 +266,7 @@ def _read_topic_produce_response_v8(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v8(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -591,7 +599,7 @@ def _read_topic_produce_response_v13(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_topic_produce_response_v13(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_responses)
         _write_partition_produce_response_v10(out, m.partition_responses)
         if m.unknown_tags is NO_TAGS:
@@ -622,7 +630,7 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v3(out, m.responses)
@@ -657,7 +665,7 @@ class ProduceResponseV5(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v5(out, m.responses)
@@ -698,7 +706,7 @@ class ProduceResponseV8(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if (m.node_endpoints is None or len(m.node_endpoints)) or m.unknown_tags:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v8(out, m.responses)
@@ -731,7 +739,7 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints is None or len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             raise Refused
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v9(out, m.responses)
@@ -793,7 +801,7 @@ class ProduceResponseV10(Serializer[ProduceResponse]):
         _write_topic_produce_response_v10(out, m.responses)
         out += _pack_i(m.throttle_time_ms)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v10(data, m.node_endpoints)
@@ -864,7 +872,7 @@ class ProduceResponseV13(Serializer[ProduceResponse]):
         _write_topic_produce_response_v13(out, m.responses)
         out += _pack_i(m.throttle_time_ms)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v10(data, m.node_endpoints)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_binary, uuid_of, uvarint
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_binary, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.push_telemetry_request import PushTelemetryRequest
 
 _pack_16siBb = Struct(">16siBb").pack
@@ -45,7 +45,7 @@ class PushTelemetryRequestV0(Serializer[PushTelemetryRequest]):
     @staticmethod
     def write(m: PushTelemetryRequest, out: bytearray) -> None:
         out += _pack_16siBb(
-            m.client_instance_id.bytes, m.subscription_id, BOOLEAN_BYTES[m.terminating], m.compression_type
+            uuid_bytes(m.client_instance_id), m.subscription_id, BOOLEAN_BYTES[m.terminating], m.compression_type
         )
         put_compact_binary(out, m.metrics)
         if m.unknown_tags is NO_TAGS:

@@ -9,7 +9,18 @@ from uuid import UUID
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    Refused,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.quorum_state_data import QuorumStateData, Voter
 
 _ZERO_UUID = UUID(int=0)
@@ -118,9 +129,9 @@ class QuorumStateDataV1(Serializer[QuorumStateData]):
 
     @staticmethod
     def write(m: QuorumStateData, out: bytearray) -> None:
-        if m.cluster_id != "" or m.applied_offset != 0 or (m.current_voters is None or len(m.current_voters)):
+        if m.cluster_id != "" or m.applied_offset != 0 or m.current_voters not in EMPTIES:
             raise Refused
-        out += _pack_iii16s(m.leader_id, m.leader_epoch, m.voted_id, m.voted_directory_id.bytes)
+        out += _pack_iii16s(m.leader_id, m.leader_epoch, m.voted_id, uuid_bytes(m.voted_directory_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

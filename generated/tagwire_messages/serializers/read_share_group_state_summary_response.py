@@ -8,7 +8,16 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_nullable_compact_string, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_nullable_compact_string,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.read_share_group_state_summary_response import (
     PartitionResult,
     ReadShareGroupStateSummaryResponse,
@@ -88,7 +97,7 @@ def _read_read_state_summary_result_v0(
 
 def _write_read_state_summary_result_v0(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -159,7 +168,7 @@ def _read_read_state_summary_result_v1(
 
 def _write_read_state_summary_result_v1(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

@@ -11,6 +11,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -20,6 +21,7 @@ from tagwire.wire import (
     read_uuids,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -169,11 +171,11 @@ class RegisterBrokerRecordV0(Serializer[RegisterBrokerRecord]):
         if (
             m.is_migrating_zk_broker != False
             or m.in_controlled_shutdown != False
-            or (m.log_dirs is None or len(m.log_dirs))
+            or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
         ):
             raise Refused
-        out += _pack_i16sq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch)
+        out += _pack_i16sq(m.broker_id, uuid_bytes(m.incarnation_id), m.broker_epoch)
         put_compact_count(out, m.end_points)
         _write_broker_endpoint_v0(out, m.end_points)
         put_compact_count(out, m.features)
@@ -236,13 +238,9 @@ class RegisterBrokerRecordV1(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if (
-            m.is_migrating_zk_broker != False
-            or (m.log_dirs is None or len(m.log_dirs))
-            or m.cordoned_log_dirs is not None
-        ):
+        if m.is_migrating_zk_broker != False or m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
             raise Refused
-        out += _pack_i16sq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch)
+        out += _pack_i16sq(m.broker_id, uuid_bytes(m.incarnation_id), m.broker_epoch)
         put_compact_count(out, m.end_points)
         _write_broker_endpoint_v0(out, m.end_points)
         put_compact_count(out, m.features)
@@ -305,10 +303,10 @@ class RegisterBrokerRecordV2(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if (m.log_dirs is None or len(m.log_dirs)) or m.cordoned_log_dirs is not None:
+        if m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iB16sq(
-            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], m.incarnation_id.bytes, m.broker_epoch
+            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
         )
         put_compact_count(out, m.end_points)
         _write_broker_endpoint_v0(out, m.end_points)
@@ -395,7 +393,7 @@ class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
         if m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iB16sq(
-            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], m.incarnation_id.bytes, m.broker_epoch
+            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
         )
         put_compact_count(out, m.end_points)
         _write_broker_endpoint_v0(out, m.end_points)
@@ -404,7 +402,7 @@ class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
         put_nullable_compact_string(out, m.rack)
         out += _pack_BB(BOOLEAN_BYTES[m.fenced], BOOLEAN_BYTES[m.in_controlled_shutdown])
         tagged = []
-        if len(m.log_dirs):
+        if m.log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)
@@ -493,7 +491,7 @@ class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
         out += _pack_iB16sq(
-            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], m.incarnation_id.bytes, m.broker_epoch
+            m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
         )
         put_compact_count(out, m.end_points)
         _write_broker_endpoint_v0(out, m.end_points)
@@ -502,7 +500,7 @@ class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
         put_nullable_compact_string(out, m.rack)
         out += _pack_BB(BOOLEAN_BYTES[m.fenced], BOOLEAN_BYTES[m.in_controlled_shutdown])
         tagged = []
-        if len(m.log_dirs):
+        if m.log_dirs not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.log_dirs)
             put_uuids(data, m.log_dirs)

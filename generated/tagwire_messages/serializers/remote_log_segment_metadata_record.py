@@ -17,6 +17,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_binary,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -72,7 +73,7 @@ def _read_topic_id_partition_entry_v0(
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
         put_compact_string(out, m.name)
-        out += _pack_16si(m.id.bytes, m.partition)
+        out += _pack_16si(uuid_bytes(m.id), m.partition)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -100,7 +101,7 @@ def _read_remote_log_segment_id_entry_v0(
 def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry]) -> None:
     for m in items:
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
-        out += _pack_16s(m.id.bytes)
+        out += _pack_16s(uuid_bytes(m.id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -15,6 +15,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_binary,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -119,7 +120,12 @@ class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetada
     @staticmethod
     def write(m: RemoteLogSegmentMetadataSnapshotRecord, out: bytearray) -> None:
         out += _pack_16sqqiqq(
-            m.segment_id.bytes, m.start_offset, m.end_offset, m.broker_id, m.max_timestamp_ms, m.event_timestamp_ms
+            uuid_bytes(m.segment_id),
+            m.start_offset,
+            m.end_offset,
+            m.broker_id,
+            m.max_timestamp_ms,
+            m.event_timestamp_ms,
         )
         put_compact_count(out, m.segment_leader_epochs)
         _write_segment_leader_epoch_entry_v0(out, m.segment_leader_epochs)

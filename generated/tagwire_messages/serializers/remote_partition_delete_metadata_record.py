@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_of
+from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_bytes, uuid_of
 from tagwire_messages.remote_partition_delete_metadata_record import (
     RemotePartitionDeleteMetadataRecord,
     TopicIdPartitionEntry,
@@ -49,7 +49,7 @@ def _read_topic_id_partition_entry_v0(
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
         put_compact_string(out, m.name)
-        out += _pack_16si(m.id.bytes, m.partition)
+        out += _pack_16si(uuid_bytes(m.id), m.partition)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

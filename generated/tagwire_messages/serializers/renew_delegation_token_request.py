@@ -39,7 +39,7 @@ class RenewDelegationTokenRequestV1(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)

@@ -31,7 +31,7 @@ class RenewDelegationTokenResponseV1(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 

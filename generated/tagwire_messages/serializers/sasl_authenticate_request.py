@@ -34,7 +34,7 @@ class SaslAuthenticateRequestV0(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_binary(out, m.auth_bytes)
 

@@ -61,7 +61,7 @@ class SaslAuthenticateResponseV0(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -100,7 +100,7 @@ class SaslAuthenticateResponseV1(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)

@@ -32,7 +32,7 @@ class SaslHandshakeResponseV0(Serializer[SaslHandshakeResponse]):
 
     @staticmethod
     def write(m: SaslHandshakeResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.mechanisms)

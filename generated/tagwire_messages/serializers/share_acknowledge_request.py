@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_nullable_compact_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -138,7 +139,7 @@ def _read_acknowledge_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_acknowledge_topic_v1(out: bytearray, items: Iterable[AcknowledgeTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_acknowledge_partition_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

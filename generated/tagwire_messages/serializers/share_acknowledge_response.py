@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -122,7 +123,7 @@ def _read_share_acknowledge_topic_response_v1(
 
 def _write_share_acknowledge_topic_response_v1(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

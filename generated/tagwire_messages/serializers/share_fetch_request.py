@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_nullable_compact_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -147,7 +148,7 @@ def _read_fetch_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v1(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -183,7 +184,7 @@ def _read_forgotten_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v1(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
             out.append(1)

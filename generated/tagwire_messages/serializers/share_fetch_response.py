@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -183,7 +184,7 @@ def _read_share_fetchable_topic_response_v1(
 
 def _write_share_fetchable_topic_response_v1(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.serializer import Serializer
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_string, Refused, uuid_of
+from tagwire.wire import Malformed, new, put_string, Refused, uuid_bytes, uuid_of
 from tagwire_messages.share_update_key import ShareUpdateKey
 
 _pack_16si = Struct(">16si").pack
@@ -38,10 +38,10 @@ class ShareUpdateKeyV0(Serializer[ShareUpdateKey]):
 
     @staticmethod
     def write(m: ShareUpdateKey, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
-        out += _pack_16si(m.topic_id.bytes, m.partition)
+        out += _pack_16si(uuid_bytes(m.topic_id), m.partition)
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {

@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.streams_group_current_member_assignment_value import (
     StreamsGroupCurrentMemberAssignmentValue,
     TaskIds,
@@ -93,7 +93,7 @@ def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
         else:
             _int32s.put_compact(out, values)
         tagged = []
-        if m.assignment_epochs is None or len(m.assignment_epochs):
+        if m.assignment_epochs not in EMPTIES:
             data = bytearray()
             if m.assignment_epochs is None:
                 data += b"\x00"

@@ -40,7 +40,7 @@ class StreamsGroupMemberMetadataKeyV0(Serializer[StreamsGroupMemberMetadataKey])
 
     @staticmethod
     def write(m: StreamsGroupMemberMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)

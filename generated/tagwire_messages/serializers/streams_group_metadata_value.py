@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
 from tagwire_messages.streams_group_metadata_value import LastAssignmentConfig, StreamsGroupMetadataValue
 
 _TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
@@ -120,7 +120,7 @@ class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
             data = bytearray()
             data += _pack_i(m.validated_topology_epoch)
             tagged.append((0, data))
-        if m.last_assignment_configs is None or len(m.last_assignment_configs):
+        if m.last_assignment_configs not in EMPTIES:
             data = bytearray()
             if m.last_assignment_configs is None:
                 data += b"\x00"

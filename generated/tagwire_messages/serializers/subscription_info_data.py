@@ -7,7 +7,18 @@ from typing import Any
 
 from tagwire.serializer import Serializer
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, Refused, uuid_of
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    null,
+    put_binary,
+    put_count,
+    put_nullable_string,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+)
 from tagwire_messages.subscription_info_data import (
     ClientTag,
     PartitionToOffsetSum,
@@ -49,7 +60,7 @@ def _read_task_id_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskId, ..
 
 def _write_task_id_v1(out: bytearray, items: Iterable[TaskId]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ii(m.topic_group_id, m.partition)
 
@@ -68,7 +79,7 @@ def _read_partition_to_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_partition_to_offset_sum_v7(out: bytearray, items: Iterable[PartitionToOffsetSum]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition, m.offset_sum)
 
@@ -93,7 +104,12 @@ def _read_task_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Ta
 
 def _write_task_offset_sum_v7(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
-        if m.partition != 0 or m.offset_sum != 0 or m.named_topology != "" or m.unknown_tags:
+        if (
+            m.partition != 0
+            or m.offset_sum != 0
+            or m.named_topology != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.topic_group_id)
         put_count(out, m.partition_to_offset_sum)
@@ -122,7 +138,7 @@ def _read_task_offset_sum_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_task_offset_sum_v10(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
-        if (m.partition_to_offset_sum is None or len(m.partition_to_offset_sum)) or m.unknown_tags:
+        if m.partition_to_offset_sum not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiq(m.topic_group_id, m.partition, m.offset_sum)
         put_nullable_string(out, m.named_topology)
@@ -154,7 +170,7 @@ def _read_client_tag_v11(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tu
 
 def _write_client_tag_v11(out: bytearray, items: Iterable[ClientTag]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_binary(out, m.key)
         put_binary(out, m.value)
@@ -194,14 +210,14 @@ class SubscriptionInfoDataV1(Serializer[SubscriptionInfoData]):
         if (
             m.latest_supported_version != -1
             or m.user_end_point != b""
-            or (m.task_offset_sums is None or len(m.task_offset_sums))
+            or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_i16s(m.version, m.process_id.bytes)
+        out += _pack_i16s(m.version, uuid_bytes(m.process_id))
         put_count(out, m.prev_tasks)
         _write_task_id_v1(out, m.prev_tasks)
         put_count(out, m.standby_tasks)
@@ -247,14 +263,14 @@ class SubscriptionInfoDataV2(Serializer[SubscriptionInfoData]):
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
             m.latest_supported_version != -1
-            or (m.task_offset_sums is None or len(m.task_offset_sums))
+            or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_i16s(m.version, m.process_id.bytes)
+        out += _pack_i16s(m.version, uuid_bytes(m.process_id))
         put_count(out, m.prev_tasks)
         _write_task_id_v1(out, m.prev_tasks)
         put_count(out, m.standby_tasks)
@@ -300,14 +316,14 @@ class SubscriptionInfoDataV3(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.task_offset_sums is None or len(m.task_offset_sums))
+            m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_count(out, m.prev_tasks)
         _write_task_id_v1(out, m.prev_tasks)
         put_count(out, m.standby_tasks)
@@ -367,15 +383,15 @@ class SubscriptionInfoDataV7(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.prev_tasks is None or len(m.prev_tasks))
-            or (m.standby_tasks is None or len(m.standby_tasks))
+            m.prev_tasks not in EMPTIES
+            or m.standby_tasks not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_binary(out, m.user_end_point)
         put_count(out, m.task_offset_sums)
         _write_task_offset_sum_v7(out, m.task_offset_sums)
@@ -416,14 +432,14 @@ class SubscriptionInfoDataV8(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.prev_tasks is None or len(m.prev_tasks))
-            or (m.standby_tasks is None or len(m.standby_tasks))
+            m.prev_tasks not in EMPTIES
+            or m.standby_tasks not in EMPTIES
             or m.error_code != 0
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_binary(out, m.user_end_point)
         put_count(out, m.task_offset_sums)
         _write_task_offset_sum_v7(out, m.task_offset_sums)
@@ -464,13 +480,13 @@ class SubscriptionInfoDataV9(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.prev_tasks is None or len(m.prev_tasks))
-            or (m.standby_tasks is None or len(m.standby_tasks))
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            m.prev_tasks not in EMPTIES
+            or m.standby_tasks not in EMPTIES
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_binary(out, m.user_end_point)
         put_count(out, m.task_offset_sums)
         _write_task_offset_sum_v7(out, m.task_offset_sums)
@@ -511,13 +527,13 @@ class SubscriptionInfoDataV10(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.prev_tasks is None or len(m.prev_tasks))
-            or (m.standby_tasks is None or len(m.standby_tasks))
-            or (m.client_tags is None or len(m.client_tags))
-            or m.unknown_tags
+            m.prev_tasks not in EMPTIES
+            or m.standby_tasks not in EMPTIES
+            or m.client_tags not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_binary(out, m.user_end_point)
         put_count(out, m.task_offset_sums)
         _write_task_offset_sum_v10(out, m.task_offset_sums)
@@ -560,12 +576,12 @@ class SubscriptionInfoDataV11(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            (m.prev_tasks is None or len(m.prev_tasks))
-            or (m.standby_tasks is None or len(m.standby_tasks))
-            or m.unknown_tags
+            m.prev_tasks not in EMPTIES
+            or m.standby_tasks not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
-        out += _pack_ii16s(m.version, m.latest_supported_version, m.process_id.bytes)
+        out += _pack_ii16s(m.version, m.latest_supported_version, uuid_bytes(m.process_id))
         put_binary(out, m.user_end_point)
         put_count(out, m.task_offset_sums)
         _write_task_offset_sum_v10(out, m.task_offset_sums)

@@ -61,7 +61,7 @@ def _read_sync_group_request_assignment_v0(
 
 def _write_sync_group_request_assignment_v0(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.member_id)
         put_binary(out, m.assignment)
@@ -147,7 +147,7 @@ class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or m.unknown_tags:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -213,7 +213,7 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)

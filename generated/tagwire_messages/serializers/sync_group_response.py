@@ -50,7 +50,7 @@ class SyncGroupResponseV0(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_binary(out, m.assignment)
@@ -79,7 +79,7 @@ class SyncGroupResponseV1(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_binary(out, m.assignment)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_of
+from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_bytes, uuid_of
 from tagwire_messages.topic_record import TopicRecord
 
 _pack_16s = Struct(">16s").pack
@@ -43,7 +43,7 @@ class TopicRecordV0(Serializer[TopicRecord]):
     @staticmethod
     def write(m: TopicRecord, out: bytearray) -> None:
         put_compact_string(out, m.name)
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -64,7 +64,7 @@ def _read_partitions_schema_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_partitions_schema_v0(out: bytearray, items: Iterable[PartitionsSchema]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partition_ids)
@@ -154,7 +154,7 @@ class TransactionLogValueV0(Serializer[TransactionLogValue]):
             or m.next_producer_id != -1
             or m.next_producer_epoch != -1
             or m.client_transaction_version != 0
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_qhib(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status)

@@ -21,6 +21,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -72,7 +73,7 @@ def _write_txn_offset_commit_request_partition_v0(
     out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
@@ -105,7 +106,7 @@ def _read_txn_offset_commit_request_topic_v0(
 
 def _write_txn_offset_commit_request_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -138,7 +139,7 @@ def _write_txn_offset_commit_request_partition_v2(
     out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -171,7 +172,7 @@ def _read_txn_offset_commit_request_topic_v2(
 
 def _write_txn_offset_commit_request_topic_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -288,7 +289,7 @@ def _read_txn_offset_commit_request_topic_v6(
 
 def _write_txn_offset_commit_request_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_txn_offset_commit_request_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -338,7 +339,7 @@ class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
             m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_string(out, m.transactional_id)
@@ -395,7 +396,7 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
             m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
-            or m.unknown_tags
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_string(out, m.transactional_id)

@@ -18,6 +18,7 @@ from tagwire.wire import (
     put_string,
     Refused,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -58,7 +59,7 @@ def _write_txn_offset_commit_response_partition_v0(
     out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]
 ) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -90,7 +91,7 @@ def _read_txn_offset_commit_response_topic_v0(
 
 def _write_txn_offset_commit_response_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -195,7 +196,7 @@ def _read_txn_offset_commit_response_topic_v6(
 
 def _write_txn_offset_commit_response_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        out += _pack_16s(m.topic_id.bytes)
+        out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_txn_offset_commit_response_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
@@ -223,7 +224,7 @@ class TxnOffsetCommitResponseV0(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

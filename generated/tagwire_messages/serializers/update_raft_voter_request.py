@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_nullable_compact_string,
     string_length,
+    uuid_bytes,
     uuid_of,
     uvarint,
 )
@@ -133,7 +134,7 @@ class UpdateRaftVoterRequestV0(Serializer[UpdateRaftVoterRequest]):
     @staticmethod
     def write(m: UpdateRaftVoterRequest, out: bytearray) -> None:
         put_nullable_compact_string(out, m.cluster_id)
-        out += _pack_ii16s(m.current_leader_epoch, m.voter_id, m.voter_directory_id.bytes)
+        out += _pack_ii16s(m.current_leader_epoch, m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)
         _write_k_raft_version_feature_v0(out, (m.k_raft_version_feature,))

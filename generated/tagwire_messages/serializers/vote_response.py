@@ -11,6 +11,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -157,7 +158,7 @@ class VoteResponseV0(Serializer[VoteResponse]):
 
     @staticmethod
     def write(m: VoteResponse, out: bytearray) -> None:
-        if m.node_endpoints is None or len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -219,7 +220,7 @@ class VoteResponseV1(Serializer[VoteResponse]):
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
         tagged = []
-        if len(m.node_endpoints):
+        if m.node_endpoints not in EMPTIES:
             data = bytearray()
             put_compact_count(data, m.node_endpoints)
             _write_node_endpoint_v1(data, m.node_endpoints)

@@ -8,7 +8,16 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 
 _pack_H = Struct(">H").pack
@@ -113,7 +122,7 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        out += _pack_i16s(m.voter_id, m.voter_directory_id.bytes)
+        out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.endpoints)
         _write_endpoint_v0(out, m.endpoints)
         _write_k_raft_version_feature_v0(out, (m.k_raft_version_feature,))

@@ -54,7 +54,7 @@ def _read_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v0(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if m.bar is not None or m.limit != -1 or m.unknown_tags:
+        if m.bar is not None or m.limit != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.lowest_baz)
 
@@ -75,7 +75,7 @@ def _read_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v1(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if m.bar is not None or m.limit != -1 or m.unknown_tags:
+        if m.bar is not None or m.limit != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_hh(m.lowest_baz, m.highest_baz)
 
@@ -197,7 +197,7 @@ class FooRequestV0(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or m.unknown_tags:
+        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v0(out, m.filters)
@@ -227,7 +227,7 @@ class FooRequestV1(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or m.unknown_tags:
+        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)
@@ -259,7 +259,7 @@ class FooRequestV2(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or m.unknown_tags:
+        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)

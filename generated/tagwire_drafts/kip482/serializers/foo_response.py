@@ -33,7 +33,7 @@ def _read_foo_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Foo, ...], int
 
 def _write_foo_v0(out: bytearray, items: Iterable[Foo]) -> None:
     for m in items:
-        if m.bar != "hello world" or m.unknown_tags:
+        if m.bar != "hello world" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.baz)
 
@@ -101,7 +101,7 @@ class FooResponseV0(Serializer[FooResponse]):
 
     @staticmethod
     def write(m: FooResponse, out: bytearray) -> None:
-        if m.user_agent != "" or m.unknown_tags:
+        if m.user_agent != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.foos)
         _write_foo_v0(out, m.foos)
