@@ -77,9 +77,14 @@ fix: $(STAMP) ## format, and mend what ruff can
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
 
-bench: $(STAMP) ## measure beside the peers
-	$(BIN)/python -m pip install --quiet --requirement bench/requirements.txt
-	$(BIN)/python bench/run.py
+# The peers get an environment of their own: they are nothing that we develop with.
+.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --no-compile --requirement bench/requirements.txt --editable .
+	@touch $@
+
+bench: .venv-bench/.installed ## measure beside the peers
+	.venv-bench/bin/python bench/run.py
 
 dist: $(STAMP) ## build the wheel and the sdist that users get
 	rm -rf dist
@@ -93,5 +98,5 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 	    pyproject.toml build-constraints.in --output-file constraints.txt
 
 clean: ## remove everything that git does not keep
-	rm -rf .venv .venv-3.13 build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.13 .venv-bench build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

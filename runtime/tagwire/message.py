@@ -53,7 +53,11 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(_same(getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        for name in self.__slots__:
+            one, another = getattr(self, name), getattr(other, name)
+            if one is not another and not _same(one, another):
+                return False
+        return True
 
     __hash__ = None  # type: ignore[assignment]
 
