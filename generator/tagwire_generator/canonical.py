@@ -165,6 +165,10 @@ def _list(value: Any, scope: _Scope) -> list[Any]:
     return items
 
 
+def _texts(value: Any, scope: _Scope) -> list[str] | None:
+    return [str(item) for item in _list(value, scope)] or None
+
+
 def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
     return [_tag(tag, scope) for tag in _list(value, scope)] or None
 
@@ -220,6 +224,7 @@ _MESSAGE_KEYS: Final[dict[str, _Key]] = {
     "apiKey": _Key(_number, int),
     "type": _Key(_text, str),
     "name": _Key(_text, str),
+    "aliases": _Key(_texts, list),
     "validVersions": _Key(_versions, str),
     "deprecatedVersions": _Key(_some_versions, str),
     "flexibleVersions": _Key(_flexible_versions, str),

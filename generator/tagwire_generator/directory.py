@@ -25,7 +25,7 @@ _KEYED: Final = ("request", "response", "metadata")
 def check_set(summaries: Iterable[MessageSummary], options: SpecOptions | None = None) -> tuple[Problem, ...]:
     """What is wrong with the messages as a set, ordered by file and line; no options change these rules yet."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
-    found = [*_name_problems(messages), *_file_problems(messages)]
+    found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
     components: defaultdict[str, list[MessageSummary]] = defaultdict(list)
     for message in messages:
         components[message.component].append(message)
@@ -54,6 +54,17 @@ def _name_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
         if other is not message:
             how = "" if other.name == message.name else f" as {other.name}, the same but for case"
             yield _problem("TW801", message, f"{message.name} is in {other.file} already{how}; rename one of them")
+
+
+def _alias_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    owners = {message.name.lower(): message for message in messages}
+    for message in messages:
+        for alias in message.aliases:
+            other = owners.setdefault(alias.lower(), message)
+            if other is not message:
+                how = "the name" if other.name.lower() == alias.lower() else "an alias"
+                text = f"the alias {alias} of {message.name} is {how} of {other.name} in {other.file}; remove one"
+                yield _problem("TW807", message, text)
 
 
 def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:

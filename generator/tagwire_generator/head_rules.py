@@ -56,6 +56,7 @@ def violations(message: "MessageSpec") -> Iterator[Violation]:
     yield from _key_violations(message)
     yield from _header_violations(message)
     yield from _fallback_violations(message)
+    yield from _alias_violations(message)
 
 
 def _version_violations(message: "MessageSpec") -> Iterator[Violation]:
@@ -155,6 +156,18 @@ def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:
         last = message.header_versions[-1][0]
         text = f"headerVersions ends with {last}, but the last range must be open; write {last.lowest}+"
         yield Violation("TW214", "headerVersions", text)
+
+
+def _alias_violations(message: "MessageSpec") -> Iterator[Violation]:
+    seen = {message.name.lower()}
+    for alias in message.aliases:
+        bad_name = name_violation(alias)
+        if bad_name is not None:
+            yield Violation("TW219", "aliases", bad_name.message)
+        elif alias.lower() in seen:
+            text = f"{alias} is the message's name or one of its aliases already; remove it"
+            yield Violation("TW219", "aliases", text, ("name",))
+        seen.add(alias.lower())
 
 
 def _negotiates(message: "MessageSpec") -> bool:

@@ -51,6 +51,7 @@ def _fallback(node: Node) -> Fallback:
 MESSAGE_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
     "name": ("name", text),
     "type": ("kind", text),
+    "aliases": ("aliases", _texts),
     "apiKey": ("api_key", whole_number),
     "validVersions": ("valid_versions", _valid_range),
     "deprecatedVersions": ("deprecated_versions", version_range),

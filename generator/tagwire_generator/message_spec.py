@@ -39,6 +39,7 @@ class MessageSummary:
     file: str = ""
     line: int = 0
     column: int = 0
+    aliases: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as JSON."""
@@ -47,7 +48,7 @@ class MessageSummary:
     @classmethod
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
         """The summary that `as_dict` wrote."""
-        return cls(**summary)
+        return cls(**{**summary, "aliases": tuple(summary["aliases"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ class MessageSpec:
     name: str
     kind: Kind
     valid_versions: Versions
+    aliases: tuple[str, ...] = ()
+    """Older names, under which a registry still finds it."""
     api_key: int | None = None
     component: str = ""
     """The subfolder of the spec set: API keys of records are unique within it."""
@@ -131,6 +134,7 @@ class MessageSpec:
             component=self.component,
             valid_versions=str(self.valid_versions),
             flexible_versions=str(self.flexible_versions),
+            aliases=self.aliases,
             file=self.file,
             line=self.line,
             column=self.column,

@@ -33,6 +33,8 @@ class PackageView:
     level: int
     messages: tuple[MessageEntry, ...]
     """By name; messages without versions have no class and are left out."""
+    aliases: tuple[tuple[str, MessageEntry], ...]
+    """Older name and the message that it means, by older name."""
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
 
@@ -45,14 +47,16 @@ def package_view(summaries: Sequence[MessageSummary], package: str) -> PackageVi
         for each in present
         if each.kind == "request" and each.api_key is not None
     )
+    entries = {
+        each.name: MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
+        for each in present
+    }
     return PackageView(
         package=package,
         doc=f"{package}: {len(present)} messages.",
         marker_doc=f"Serializers of {package}, a module for each message.",
         level=RUNTIME_LEVEL,
-        messages=tuple(
-            MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
-            for each in present
-        ),
+        messages=tuple(entries.values()),
+        aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         api_keys=tuple((name, key) for key, name in keys),
     )

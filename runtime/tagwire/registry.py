@@ -55,11 +55,16 @@ class Frame:
 
 
 class Registry:
-    """The message classes of one package; iterates over their names, in order."""
+    """The message classes of one package; iterates over their names, in order.
 
-    def __init__(self, package: str, index: Index) -> None:
+    `aliases` are older names of messages: `registry[alias]`, `alias in registry`
+    and attributes of the package know them, `names()` and iteration do not.
+    """
+
+    def __init__(self, package: str, index: Index, *, aliases: dict[str, str] | None = None) -> None:
         self._package = package
         self._index = index
+        self._aliases = aliases or {}
         self._by_key: dict[tuple[str, str, int], str] = {}
         for name, (_, kind, api_key, component) in index.items():
             if api_key is not None:
@@ -78,10 +83,11 @@ class Registry:
         return len(self._index)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        return name in self._index or name in self._aliases
 
     def __getitem__(self, name: str) -> type[Message]:
-        """The class of a message. Raises UnknownMessageError."""
+        """The class of a message, by its name or an older one. Raises UnknownMessageError."""
+        name = self._aliases.get(name, name)
         if name not in self._index:
             from tagwire.shown import near
 
@@ -95,7 +101,7 @@ class Registry:
 
         The `__getattr__` of generated packages. Raises AttributeError.
         """
-        if name in self._index:
+        if name in self:
             return self[name]
         if name == "ApiKey":
             return import_module(f"{self._package}.api_key").ApiKey
@@ -137,6 +143,10 @@ class Registry:
     def response_header(self) -> type[Message]:
         """The class of the headers of responses."""
         return self["ResponseHeader"]
+
+    def aliases(self) -> dict[str, str]:
+        """Older names of messages, each with the name of today."""
+        return dict(self._aliases)
 
     def __repr__(self) -> str:
         return f"<registry of {self._package}: {len(self)} messages>"

@@ -71,6 +71,7 @@ A_FIELD = '{ "name": "C", "type": "int8", "versions": "1+" }'
 AN_OPTIONAL_FIELD = '{ "name": "D", "type": "int8", "tag": 7 }'
 SAYS_SOMETHING = [
     ("message", '"apiKey": 3'),
+    ("message", '"aliases": ["Old"]'),
     ("message", '"deprecatedVersions": "0"'),
     ("message", '"headerVersions": {"0": 0, "1+": 1}'),
     ("message", '"headerVersions": {"0+": 0}, "fallback": {"version": 0, "errorCode": 35}'),

@@ -56,6 +56,13 @@ def test_a_module_is_loaded_when_its_message_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{code}"], check=True)
 
 
+def test_an_older_name_is_known() -> None:
+    assert registry["AskRequest"] is PollRequest and "AskRequest" in registry
+    assert registry.attribute("AskRequest") is PollRequest
+    assert registry.aliases() == {"AskRequest": "PollRequest"}
+    assert "AskRequest" not in registry.names()
+
+
 def test_an_empty_registry() -> None:
     assert Registry("none", {}).names() == []
 

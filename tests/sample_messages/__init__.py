@@ -16,4 +16,5 @@ registry = Registry(
         "SeatValue": ("records", "coordinator-value", 2, "group"),
         "WipeRequest": ("poll", "request", 8, "clients"),
     },
+    aliases={"AskRequest": "PollRequest"},
 )
