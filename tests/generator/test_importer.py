@@ -13,12 +13,20 @@ from typing import Any
 import pytest
 
 from tagwire.errors import SpecError, TagwireError
-from tagwire_generator.importer import import_release, read_release
-from tagwire_generator.kafka_protocol import with_protocol_rules
+from tagwire_generator.archive.importer import import_release
+from tagwire_generator.archive.kafka_protocol import with_protocol_rules
+from tagwire_generator.archive.release import Source, read_releases
+from tagwire_generator.archive.release_source import SPEC_BYTES, TOTAL_BYTES
 from tagwire_generator.problems import Problem
-from tagwire_generator.release_source import SPEC_BYTES, TOTAL_BYTES
 
 CLIENTS = "kafka-clients-9.1.0.jar"
+
+
+def read_release(path: Path, component: str | None = None) -> Source:
+    """The one source of the one release that a path holds."""
+    (release,) = read_releases([path], component=component)
+    (source,) = release.sources
+    return source
 
 
 def spec(name: str = "FooData", **keys: Any) -> str:
@@ -28,6 +36,7 @@ def spec(name: str = "FooData", **keys: Any) -> str:
 
 def jar(folder: Path, entries: Mapping[str, str | bytes], name: str = CLIENTS) -> Path:
     path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry, content in entries.items():
             archive.writestr(entry, content)
@@ -88,7 +97,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
     assert names(out) == {f"clients/{name}.json" for name in ("FooRequest", "BarRecord", "BazData")}
     assert files(out)["clients/FooRequest.json"] == IMPORTED_FOO_REQUEST
-    assert report.releases[0].components == {"clients": 3}
+    assert report.sources[0].components == {"clients": 3}
     assert [note.text for note in report.notes] == [
         'Rack: tag given as "0", read as 0',
         'Rack: ignorable given as "true", read as true',
@@ -222,7 +231,7 @@ def test_what_a_release_says_itself_wins() -> None:
 def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
     sources = [
         jar(tmp_path, {"common/message/FooData.json": spec()}),
-        jar(tmp_path, {"message/Other.json": spec(fields=None)}, "kafka-clients-9.2.0.jar"),
+        jar(tmp_path, {"message/Other.json": spec(fields=None)}, "again/kafka-clients-9.1.0.jar"),
     ]
     assert len(import_release(sources, tmp_path / "specs").written) == 1
 
@@ -230,7 +239,7 @@ def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "name", "what"),
     [
-        (spec(validVersions="0-2"), "kafka-clients-9.2.0.jar", "content"),
+        (spec(validVersions="0-2"), "again/kafka-clients-9.1.0.jar", "content"),
         (spec(), "kafka-raft-9.1.0.jar", "components"),
     ],
 )

@@ -35,7 +35,7 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
       tagwire import kafka-*-4.4.0.jar --out message_specs/kafka
       tagwire import my_specs --component orders --out message_specs
     """
-    from tagwire_generator.importer import import_release
+    from tagwire_generator.archive.importer import import_release
 
     with progress_bar("import") as tell:
         done = 0

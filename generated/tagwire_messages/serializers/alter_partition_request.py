@@ -4,28 +4,131 @@
 from collections.abc import Iterable
 from struct import Struct
 from typing import Any
+from uuid import UUID
 
 from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    Refused,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
+_ZERO_UUID = UUID(int=0)
 _int32s = fixed_array("int32")
 _pack_16s = Struct(">16s").pack
 _pack_bi = Struct(">bi").pack
+_pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_int32s = fixed_array("int32").packers
 _pack_iq = Struct(">iq").pack
 _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_biB = Struct(">biB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 _unpack_iqB = Struct(">iqB").unpack_from
 
 
-def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+    """partition_index int32, leader_epoch int32, new_isr compact []int32, partition_epoch int32."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionData)
+        m.partition_index, m.leader_epoch, n = _unpack_iiB(buf, pos)
+        pos += 9
+        if n == 0:
+            raise Malformed
+        if n < 0x80:
+            m.new_isr = _unpack_int32s[n - 1](buf, pos)
+            pos += 4 * n - 4
+        else:
+            n, pos = uvarint(buf, pos, n)
+            m.new_isr, pos = _int32s.read(buf, pos, n - 1)
+        m.partition_epoch, n = _unpack_iB(buf, pos)
+        pos += 5
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.new_isr_with_epochs = ()
+        m.leader_recovery_state = 0
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
+    for m in items:
+        if m.new_isr_with_epochs not in EMPTIES or m.leader_recovery_state != 0:
+            raise Refused
+        out += _pack_ii(m.partition_index, m.leader_epoch)
+        values = m.new_isr
+        if values is EMPTY:
+            out.append(1)
+        elif type(values) is tuple and (n := len(values)) < 0x7F:
+            out.append(n + 1)
+            out += _pack_int32s[n](*values)
+        else:
+            _int32s.put_compact(out, values)
+        out += _pack_i(m.partition_epoch)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicData, ...], int]:
+    """topic_name compact string, partitions compact []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(TopicData)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = string_length(buf, pos, n)
+        end = pos + n - 1
+        m.topic_name = buf[pos:end].decode()
+        pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_partition_data_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
+    for m in items:
+        put_compact_string(out, m.topic_name)
+        put_compact_count(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
     """partition_index int32, leader_epoch int32, new_isr compact []int32, leader_recovery_state int8,
     partition_epoch int32."""
     items = []
@@ -51,7 +154,7 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
     return tuple(items), pos
 
 
-def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
+def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if m.new_isr_with_epochs not in EMPTIES:
             raise Refused
@@ -71,6 +174,48 @@ def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> 
             put_tags(out, (), m.unknown_tags)
 
 
+def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicData, ...], int]:
+    """topic_name compact string, partitions compact []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(TopicData)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = string_length(buf, pos, n)
+        end = pos + n - 1
+        m.topic_name = buf[pos:end].decode()
+        pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_partition_data_v1(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
+    for m in items:
+        put_compact_string(out, m.topic_name)
+        put_compact_count(out, m.partitions)
+        _write_partition_data_v1(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
 def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicData, ...], int]:
     """topic_id uuid, partitions compact []PartitionData."""
     items = []
@@ -83,12 +228,13 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_partition_data_v2(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_data_v1(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_name = ""
         items.append(m)
     return tuple(items), pos
 
@@ -97,7 +243,7 @@ def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_partition_data_v2(out, m.partitions)
+        _write_partition_data_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -182,6 +328,7 @@ def _read_topic_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_name = ""
         items.append(m)
     return tuple(items), pos
 
@@ -191,6 +338,74 @@ def _write_topic_data_v3(out: bytearray, items: Iterable[TopicData]) -> None:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v3(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+class AlterPartitionRequestV0(Serializer[AlterPartitionRequest]):
+    """Version 0, flexible: broker_id int32, broker_epoch int64, topics compact []TopicData."""
+
+    VERSION = 0
+    MESSAGE = AlterPartitionRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[AlterPartitionRequest, int]:
+        m = new(AlterPartitionRequest)
+        m.broker_id, m.broker_epoch, n = _unpack_iqB(buf, pos)
+        pos += 13
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.topics, pos = _read_topic_data_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        return m, pos
+
+    @staticmethod
+    def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        out += _pack_iq(m.broker_id, m.broker_epoch)
+        put_compact_count(out, m.topics)
+        _write_topic_data_v0(out, m.topics)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+class AlterPartitionRequestV1(Serializer[AlterPartitionRequest]):
+    """Version 1, flexible: broker_id int32, broker_epoch int64, topics compact []TopicData."""
+
+    VERSION = 1
+    MESSAGE = AlterPartitionRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[AlterPartitionRequest, int]:
+        m = new(AlterPartitionRequest)
+        m.broker_id, m.broker_epoch, n = _unpack_iqB(buf, pos)
+        pos += 13
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.topics, pos = _read_topic_data_v1(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        return m, pos
+
+    @staticmethod
+    def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        out += _pack_iq(m.broker_id, m.broker_epoch)
+        put_compact_count(out, m.topics)
+        _write_topic_data_v1(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -266,6 +481,8 @@ class AlterPartitionRequestV3(Serializer[AlterPartitionRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: AlterPartitionRequestV0,
+    1: AlterPartitionRequestV1,
     2: AlterPartitionRequestV2,
     3: AlterPartitionRequestV3,
 }

@@ -4,28 +4,127 @@
 from collections.abc import Iterable
 from struct import Struct
 from typing import Any
+from uuid import UUID
 
 from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 
+_ZERO_UUID = UUID(int=0)
 _int32s = fixed_array("int32")
 _pack_16s = Struct(">16s").pack
 _pack_bi = Struct(">bi").pack
+_pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ihii = Struct(">ihii").pack
 _pack_int32s = fixed_array("int32").packers
 _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_biB = Struct(">biB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihiiB = Struct(">ihiiB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+    """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, isr compact []int32,
+    partition_epoch int32."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionData)
+        m.partition_index, m.error_code, m.leader_id, m.leader_epoch, n = _unpack_ihiiB(buf, pos)
+        pos += 15
+        if n == 0:
+            raise Malformed
+        if n < 0x80:
+            m.isr = _unpack_int32s[n - 1](buf, pos)
+            pos += 4 * n - 4
+        else:
+            n, pos = uvarint(buf, pos, n)
+            m.isr, pos = _int32s.read(buf, pos, n - 1)
+        m.partition_epoch, n = _unpack_iB(buf, pos)
+        pos += 5
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.leader_recovery_state = 0
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
+    for m in items:
+        out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
+        values = m.isr
+        if values is EMPTY:
+            out.append(1)
+        elif type(values) is tuple and (n := len(values)) < 0x7F:
+            out.append(n + 1)
+            out += _pack_int32s[n](*values)
+        else:
+            _int32s.put_compact(out, values)
+        out += _pack_i(m.partition_epoch)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicData, ...], int]:
+    """topic_name compact string, partitions compact []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(TopicData)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = string_length(buf, pos, n)
+        end = pos + n - 1
+        m.topic_name = buf[pos:end].decode()
+        pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_partition_data_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
+    for m in items:
+        put_compact_string(out, m.topic_name)
+        put_compact_count(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
     """partition_index int32, error_code int16, leader_id int32, leader_epoch int32, isr compact []int32,
     leader_recovery_state int8, partition_epoch int32."""
     items = []
@@ -50,7 +149,7 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
     return tuple(items), pos
 
 
-def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
+def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         values = m.isr
@@ -62,6 +161,48 @@ def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> 
         else:
             _int32s.put_compact(out, values)
         out += _pack_bi(m.leader_recovery_state, m.partition_epoch)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicData, ...], int]:
+    """topic_name compact string, partitions compact []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(TopicData)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = string_length(buf, pos, n)
+        end = pos + n - 1
+        m.topic_name = buf[pos:end].decode()
+        pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_partition_data_v1(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
+    for m in items:
+        put_compact_string(out, m.topic_name)
+        put_compact_count(out, m.partitions)
+        _write_partition_data_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -80,12 +221,13 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_partition_data_v2(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_data_v1(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.topic_name = ""
         items.append(m)
     return tuple(items), pos
 
@@ -94,7 +236,75 @@ def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_partition_data_v2(out, m.partitions)
+        _write_partition_data_v1(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+class AlterPartitionResponseV0(Serializer[AlterPartitionResponse]):
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, topics compact []TopicData."""
+
+    VERSION = 0
+    MESSAGE = AlterPartitionResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[AlterPartitionResponse, int]:
+        m = new(AlterPartitionResponse)
+        m.throttle_time_ms, m.error_code, n = _unpack_ihB(buf, pos)
+        pos += 7
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.topics, pos = _read_topic_data_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        return m, pos
+
+    @staticmethod
+    def write(m: AlterPartitionResponse, out: bytearray) -> None:
+        out += _pack_ih(m.throttle_time_ms, m.error_code)
+        put_compact_count(out, m.topics)
+        _write_topic_data_v0(out, m.topics)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+class AlterPartitionResponseV1(Serializer[AlterPartitionResponse]):
+    """Version 1, flexible: throttle_time_ms int32, error_code int16, topics compact []TopicData."""
+
+    VERSION = 1
+    MESSAGE = AlterPartitionResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[AlterPartitionResponse, int]:
+        m = new(AlterPartitionResponse)
+        m.throttle_time_ms, m.error_code, n = _unpack_ihB(buf, pos)
+        pos += 7
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.topics, pos = _read_topic_data_v1(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        return m, pos
+
+    @staticmethod
+    def write(m: AlterPartitionResponse, out: bytearray) -> None:
+        out += _pack_ih(m.throttle_time_ms, m.error_code)
+        put_compact_count(out, m.topics)
+        _write_topic_data_v1(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -142,6 +352,8 @@ class AlterPartitionResponseV3(AlterPartitionResponseV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: AlterPartitionResponseV0,
+    1: AlterPartitionResponseV1,
     2: AlterPartitionResponseV2,
     3: AlterPartitionResponseV3,
 }

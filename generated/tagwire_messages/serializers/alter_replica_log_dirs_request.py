@@ -33,7 +33,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_alter_replica_log_dir_topic_v1(
+def _read_alter_replica_log_dir_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterReplicaLogDirTopic, ...], int]:
     """name string, partitions []int32."""
@@ -57,7 +57,7 @@ def _read_alter_replica_log_dir_topic_v1(
     return tuple(items), pos
 
 
-def _write_alter_replica_log_dir_topic_v1(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
+def _write_alter_replica_log_dir_topic_v0(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -65,7 +65,7 @@ def _write_alter_replica_log_dir_topic_v1(out: bytearray, items: Iterable[AlterR
         _int32s.put(out, m.partitions)
 
 
-def _read_alter_replica_log_dir_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterReplicaLogDir, ...], int]:
+def _read_alter_replica_log_dir_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterReplicaLogDir, ...], int]:
     """path string, topics []AlterReplicaLogDirTopic."""
     items = []
     for _ in range(count):
@@ -81,19 +81,19 @@ def _read_alter_replica_log_dir_v1(buf: bytes, pos: int, count: int) -> tuple[tu
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_alter_replica_log_dir_topic_v1(buf, pos, n)
+        m.topics, pos = _read_alter_replica_log_dir_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_alter_replica_log_dir_v1(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
+def _write_alter_replica_log_dir_v0(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.path)
         put_count(out, m.topics)
-        _write_alter_replica_log_dir_topic_v1(out, m.topics)
+        _write_alter_replica_log_dir_topic_v0(out, m.topics)
 
 
 def _read_alter_replica_log_dir_topic_v2(
@@ -189,10 +189,10 @@ def _write_alter_replica_log_dir_v2(out: bytearray, items: Iterable[AlterReplica
             put_tags(out, (), m.unknown_tags)
 
 
-class AlterReplicaLogDirsRequestV1(Serializer[AlterReplicaLogDirsRequest]):
-    """Version 1: dirs []AlterReplicaLogDir."""
+class AlterReplicaLogDirsRequestV0(Serializer[AlterReplicaLogDirsRequest]):
+    """Version 0: dirs []AlterReplicaLogDir."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = AlterReplicaLogDirsRequest
 
     @staticmethod
@@ -202,7 +202,7 @@ class AlterReplicaLogDirsRequestV1(Serializer[AlterReplicaLogDirsRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.dirs, pos = _read_alter_replica_log_dir_v1(buf, pos, n)
+        m.dirs, pos = _read_alter_replica_log_dir_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -211,7 +211,13 @@ class AlterReplicaLogDirsRequestV1(Serializer[AlterReplicaLogDirsRequest]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.dirs)
-        _write_alter_replica_log_dir_v1(out, m.dirs)
+        _write_alter_replica_log_dir_v0(out, m.dirs)
+
+
+class AlterReplicaLogDirsRequestV1(AlterReplicaLogDirsRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
@@ -248,6 +254,7 @@ class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: AlterReplicaLogDirsRequestV0,
     1: AlterReplicaLogDirsRequestV1,
     2: AlterReplicaLogDirsRequestV2,
 }

@@ -35,7 +35,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_alter_replica_log_dir_partition_result_v1(
+def _read_alter_replica_log_dir_partition_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterReplicaLogDirPartitionResult, ...], int]:
     """partition_index int32, error_code int16."""
@@ -49,7 +49,7 @@ def _read_alter_replica_log_dir_partition_result_v1(
     return tuple(items), pos
 
 
-def _write_alter_replica_log_dir_partition_result_v1(
+def _write_alter_replica_log_dir_partition_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
@@ -58,7 +58,7 @@ def _write_alter_replica_log_dir_partition_result_v1(
         out += _pack_ih(m.partition_index, m.error_code)
 
 
-def _read_alter_replica_log_dir_topic_result_v1(
+def _read_alter_replica_log_dir_topic_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterReplicaLogDirTopicResult, ...], int]:
     """topic_name string, partitions []AlterReplicaLogDirPartitionResult."""
@@ -76,13 +76,13 @@ def _read_alter_replica_log_dir_topic_result_v1(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_alter_replica_log_dir_partition_result_v1(buf, pos, n)
+        m.partitions, pos = _read_alter_replica_log_dir_partition_result_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_alter_replica_log_dir_topic_result_v1(
+def _write_alter_replica_log_dir_topic_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
@@ -90,7 +90,7 @@ def _write_alter_replica_log_dir_topic_result_v1(
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
-        _write_alter_replica_log_dir_partition_result_v1(out, m.partitions)
+        _write_alter_replica_log_dir_partition_result_v0(out, m.partitions)
 
 
 def _read_alter_replica_log_dir_partition_result_v2(
@@ -165,10 +165,10 @@ def _write_alter_replica_log_dir_topic_result_v2(
             put_tags(out, (), m.unknown_tags)
 
 
-class AlterReplicaLogDirsResponseV1(Serializer[AlterReplicaLogDirsResponse]):
-    """Version 1: throttle_time_ms int32, results []AlterReplicaLogDirTopicResult."""
+class AlterReplicaLogDirsResponseV0(Serializer[AlterReplicaLogDirsResponse]):
+    """Version 0: throttle_time_ms int32, results []AlterReplicaLogDirTopicResult."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = AlterReplicaLogDirsResponse
 
     @staticmethod
@@ -178,7 +178,7 @@ class AlterReplicaLogDirsResponseV1(Serializer[AlterReplicaLogDirsResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.results, pos = _read_alter_replica_log_dir_topic_result_v1(buf, pos, n)
+        m.results, pos = _read_alter_replica_log_dir_topic_result_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -188,7 +188,13 @@ class AlterReplicaLogDirsResponseV1(Serializer[AlterReplicaLogDirsResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
-        _write_alter_replica_log_dir_topic_result_v1(out, m.results)
+        _write_alter_replica_log_dir_topic_result_v0(out, m.results)
+
+
+class AlterReplicaLogDirsResponseV1(AlterReplicaLogDirsResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
@@ -226,6 +232,7 @@ class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: AlterReplicaLogDirsResponseV0,
     1: AlterReplicaLogDirsResponseV1,
     2: AlterReplicaLogDirsResponseV2,
 }

@@ -31,6 +31,51 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
+def _read_acl_creation_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreation, ...], int]:
+    """resource_type int8, resource_name string, principal string, host string, operation int8, permission_type int8."""
+    items = []
+    for _ in range(count):
+        m = new(AclCreation)
+        m.resource_type, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.resource_name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.principal = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.host = buf[pos:end].decode()
+        pos = end
+        m.operation, m.permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        m.resource_pattern_type = 3
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_acl_creation_v0(out: bytearray, items: Iterable[AclCreation]) -> None:
+    for m in items:
+        if m.resource_pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_b(m.resource_type)
+        put_string(out, m.resource_name)
+        put_string(out, m.principal)
+        put_string(out, m.host)
+        out += _pack_bb(m.operation, m.permission_type)
+
+
 def _read_acl_creation_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreation, ...], int]:
     """resource_type int8, resource_name string, resource_pattern_type int8, principal string, host string, operation
     int8, permission_type int8."""
@@ -133,6 +178,31 @@ def _write_acl_creation_v2(out: bytearray, items: Iterable[AclCreation]) -> None
             put_tags(out, (), m.unknown_tags)
 
 
+class CreateAclsRequestV0(Serializer[CreateAclsRequest]):
+    """Version 0: creations []AclCreation."""
+
+    VERSION = 0
+    MESSAGE = CreateAclsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[CreateAclsRequest, int]:
+        m = new(CreateAclsRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.creations, pos = _read_acl_creation_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: CreateAclsRequest, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.creations)
+        _write_acl_creation_v0(out, m.creations)
+
+
 class CreateAclsRequestV1(Serializer[CreateAclsRequest]):
     """Version 1: creations []AclCreation."""
 
@@ -198,6 +268,7 @@ class CreateAclsRequestV3(CreateAclsRequestV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateAclsRequestV0,
     1: CreateAclsRequestV1,
     2: CreateAclsRequestV2,
     3: CreateAclsRequestV3,

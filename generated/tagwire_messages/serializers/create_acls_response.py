@@ -30,7 +30,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_acl_creation_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreationResult, ...], int]:
+def _read_acl_creation_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCreationResult, ...], int]:
     """error_code int16, error_message nullable string."""
     items = []
     for _ in range(count):
@@ -49,7 +49,7 @@ def _read_acl_creation_result_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
     return tuple(items), pos
 
 
-def _write_acl_creation_result_v1(out: bytearray, items: Iterable[AclCreationResult]) -> None:
+def _write_acl_creation_result_v0(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -91,10 +91,10 @@ def _write_acl_creation_result_v2(out: bytearray, items: Iterable[AclCreationRes
             put_tags(out, (), m.unknown_tags)
 
 
-class CreateAclsResponseV1(Serializer[CreateAclsResponse]):
-    """Version 1: throttle_time_ms int32, results []AclCreationResult."""
+class CreateAclsResponseV0(Serializer[CreateAclsResponse]):
+    """Version 0: throttle_time_ms int32, results []AclCreationResult."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = CreateAclsResponse
 
     @staticmethod
@@ -104,7 +104,7 @@ class CreateAclsResponseV1(Serializer[CreateAclsResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.results, pos = _read_acl_creation_result_v1(buf, pos, n)
+        m.results, pos = _read_acl_creation_result_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -114,7 +114,13 @@ class CreateAclsResponseV1(Serializer[CreateAclsResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
-        _write_acl_creation_result_v1(out, m.results)
+        _write_acl_creation_result_v0(out, m.results)
+
+
+class CreateAclsResponseV1(CreateAclsResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class CreateAclsResponseV2(Serializer[CreateAclsResponse]):
@@ -158,6 +164,7 @@ class CreateAclsResponseV3(CreateAclsResponseV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateAclsResponseV0,
     1: CreateAclsResponseV1,
     2: CreateAclsResponseV2,
     3: CreateAclsResponseV3,

@@ -29,7 +29,7 @@ _unpack_q = Struct(">q").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 
 
-def _read_creatable_renewers_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableRenewers, ...], int]:
+def _read_creatable_renewers_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableRenewers, ...], int]:
     """principal_type string, principal_name string."""
     items = []
     for _ in range(count):
@@ -53,7 +53,7 @@ def _read_creatable_renewers_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
     return tuple(items), pos
 
 
-def _write_creatable_renewers_v1(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
+def _write_creatable_renewers_v0(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -103,10 +103,10 @@ def _write_creatable_renewers_v2(out: bytearray, items: Iterable[CreatableRenewe
             put_tags(out, (), m.unknown_tags)
 
 
-class CreateDelegationTokenRequestV1(Serializer[CreateDelegationTokenRequest]):
-    """Version 1: renewers []CreatableRenewers, max_lifetime_ms int64."""
+class CreateDelegationTokenRequestV0(Serializer[CreateDelegationTokenRequest]):
+    """Version 0: renewers []CreatableRenewers, max_lifetime_ms int64."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = CreateDelegationTokenRequest
 
     @staticmethod
@@ -116,7 +116,7 @@ class CreateDelegationTokenRequestV1(Serializer[CreateDelegationTokenRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.renewers, pos = _read_creatable_renewers_v1(buf, pos, n)
+        m.renewers, pos = _read_creatable_renewers_v0(buf, pos, n)
         (m.max_lifetime_ms,) = _unpack_q(buf, pos)
         pos += 8
         m.owner_principal_type = ""
@@ -133,8 +133,14 @@ class CreateDelegationTokenRequestV1(Serializer[CreateDelegationTokenRequest]):
         ):
             raise Refused
         put_count(out, m.renewers)
-        _write_creatable_renewers_v1(out, m.renewers)
+        _write_creatable_renewers_v0(out, m.renewers)
         out += _pack_q(m.max_lifetime_ms)
+
+
+class CreateDelegationTokenRequestV1(CreateDelegationTokenRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
@@ -233,6 +239,7 @@ class CreateDelegationTokenRequestV3(Serializer[CreateDelegationTokenRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateDelegationTokenRequestV0,
     1: CreateDelegationTokenRequestV1,
     2: CreateDelegationTokenRequestV2,
     3: CreateDelegationTokenRequestV3,

@@ -32,11 +32,11 @@ _unpack_qqqB = Struct(">qqqB").unpack_from
 _unpack_qqqh = Struct(">qqqh").unpack_from
 
 
-class CreateDelegationTokenResponseV1(Serializer[CreateDelegationTokenResponse]):
-    """Version 1: error_code int16, principal_type string, principal_name string, issue_timestamp_ms int64,
+class CreateDelegationTokenResponseV0(Serializer[CreateDelegationTokenResponse]):
+    """Version 0: error_code int16, principal_type string, principal_name string, issue_timestamp_ms int64,
     expiry_timestamp_ms int64, max_timestamp_ms int64, token_id string, hmac bytes, throttle_time_ms int32."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = CreateDelegationTokenResponse
 
     @staticmethod
@@ -92,6 +92,12 @@ class CreateDelegationTokenResponseV1(Serializer[CreateDelegationTokenResponse])
         put_string(out, m.token_id)
         put_binary(out, m.hmac)
         out += _pack_i(m.throttle_time_ms)
+
+
+class CreateDelegationTokenResponseV1(CreateDelegationTokenResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse]):
@@ -258,6 +264,7 @@ class CreateDelegationTokenResponseV3(Serializer[CreateDelegationTokenResponse])
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateDelegationTokenResponseV0,
     1: CreateDelegationTokenResponseV1,
     2: CreateDelegationTokenResponseV2,
     3: CreateDelegationTokenResponseV3,

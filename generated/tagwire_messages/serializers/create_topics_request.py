@@ -47,7 +47,7 @@ _unpack_ii = Struct(">ii").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_creatable_replica_assignment_v2(
+def _read_creatable_replica_assignment_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[CreatableReplicaAssignment, ...], int]:
     """partition_index int32, broker_ids []int32."""
@@ -64,7 +64,7 @@ def _read_creatable_replica_assignment_v2(
     return tuple(items), pos
 
 
-def _write_creatable_replica_assignment_v2(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
+def _write_creatable_replica_assignment_v0(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -72,7 +72,7 @@ def _write_creatable_replica_assignment_v2(out: bytearray, items: Iterable[Creat
         _int32s.put(out, m.broker_ids)
 
 
-def _read_creatable_topic_config_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicConfig, ...], int]:
+def _read_creatable_topic_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicConfig, ...], int]:
     """name string, value nullable string."""
     items = []
     for _ in range(count):
@@ -98,7 +98,7 @@ def _read_creatable_topic_config_v2(buf: bytes, pos: int, count: int) -> tuple[t
     return tuple(items), pos
 
 
-def _write_creatable_topic_config_v2(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
+def _write_creatable_topic_config_v0(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -106,7 +106,7 @@ def _write_creatable_topic_config_v2(out: bytearray, items: Iterable[CreatableTo
         put_nullable_string(out, m.value)
 
 
-def _read_creatable_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopic, ...], int]:
+def _read_creatable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopic, ...], int]:
     """name string, num_partitions int32, replication_factor int16, assignments []CreatableReplicaAssignment, configs
     []CreatableTopicConfig."""
     items = []
@@ -123,27 +123,27 @@ def _read_creatable_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
         pos += 10
         if n < 0:
             raise Malformed
-        m.assignments, pos = _read_creatable_replica_assignment_v2(buf, pos, n)
+        m.assignments, pos = _read_creatable_replica_assignment_v0(buf, pos, n)
         (n,) = _unpack_i(buf, pos)
         pos += 4
         if n < 0:
             raise Malformed
-        m.configs, pos = _read_creatable_topic_config_v2(buf, pos, n)
+        m.configs, pos = _read_creatable_topic_config_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_creatable_topic_v2(out: bytearray, items: Iterable[CreatableTopic]) -> None:
+def _write_creatable_topic_v0(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
         put_count(out, m.assignments)
-        _write_creatable_replica_assignment_v2(out, m.assignments)
+        _write_creatable_replica_assignment_v0(out, m.assignments)
         put_count(out, m.configs)
-        _write_creatable_topic_config_v2(out, m.configs)
+        _write_creatable_topic_config_v0(out, m.configs)
 
 
 def _read_creatable_replica_assignment_v5(
@@ -284,10 +284,10 @@ def _write_creatable_topic_v5(out: bytearray, items: Iterable[CreatableTopic]) -
             put_tags(out, (), m.unknown_tags)
 
 
-class CreateTopicsRequestV2(Serializer[CreateTopicsRequest]):
-    """Version 2: topics []CreatableTopic, timeout_ms int32, validate_only bool."""
+class CreateTopicsRequestV0(Serializer[CreateTopicsRequest]):
+    """Version 0: topics []CreatableTopic, timeout_ms int32."""
 
-    VERSION = 2
+    VERSION = 0
     MESSAGE = CreateTopicsRequest
 
     @staticmethod
@@ -297,7 +297,36 @@ class CreateTopicsRequestV2(Serializer[CreateTopicsRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_creatable_topic_v2(buf, pos, n)
+        m.topics, pos = _read_creatable_topic_v0(buf, pos, n)
+        (m.timeout_ms,) = _unpack_i(buf, pos)
+        pos += 4
+        m.validate_only = False
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: CreateTopicsRequest, out: bytearray) -> None:
+        if m.validate_only != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        put_count(out, m.topics)
+        _write_creatable_topic_v0(out, m.topics)
+        out += _pack_i(m.timeout_ms)
+
+
+class CreateTopicsRequestV1(Serializer[CreateTopicsRequest]):
+    """Version 1: topics []CreatableTopic, timeout_ms int32, validate_only bool."""
+
+    VERSION = 1
+    MESSAGE = CreateTopicsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[CreateTopicsRequest, int]:
+        m = new(CreateTopicsRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_creatable_topic_v0(buf, pos, n)
         m.timeout_ms, raw_validate_only = _unpack_iB(buf, pos)
         pos += 5
         m.validate_only = BOOLEANS[raw_validate_only]
@@ -309,18 +338,24 @@ class CreateTopicsRequestV2(Serializer[CreateTopicsRequest]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
-        _write_creatable_topic_v2(out, m.topics)
+        _write_creatable_topic_v0(out, m.topics)
         out += _pack_iB(m.timeout_ms, BOOLEAN_BYTES[m.validate_only])
 
 
-class CreateTopicsRequestV3(CreateTopicsRequestV2):
-    """The same fields and bytes as version 2."""
+class CreateTopicsRequestV2(CreateTopicsRequestV1):
+    """The same fields and bytes as version 1."""
+
+    VERSION = 2
+
+
+class CreateTopicsRequestV3(CreateTopicsRequestV1):
+    """The same fields and bytes as version 1."""
 
     VERSION = 3
 
 
-class CreateTopicsRequestV4(CreateTopicsRequestV2):
-    """The same fields and bytes as version 2."""
+class CreateTopicsRequestV4(CreateTopicsRequestV1):
+    """The same fields and bytes as version 1."""
 
     VERSION = 4
 
@@ -373,6 +408,8 @@ class CreateTopicsRequestV7(CreateTopicsRequestV5):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateTopicsRequestV0,
+    1: CreateTopicsRequestV1,
     2: CreateTopicsRequestV2,
     3: CreateTopicsRequestV3,
     4: CreateTopicsRequestV4,

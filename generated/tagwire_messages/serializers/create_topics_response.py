@@ -41,12 +41,46 @@ _unpack_BbBB = Struct(">BbBB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_creatable_topic_result_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicResult, ...], int]:
+def _read_creatable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicResult, ...], int]:
+    """name string, error_code int16."""
+    items = []
+    for _ in range(count):
+        m = new(CreatableTopicResult)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (m.error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        m.topic_id = _ZERO_UUID
+        m.error_message = ""
+        m.topic_config_error_code = 0
+        m.num_partitions = -1
+        m.replication_factor = -1
+        m.configs = ()
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_creatable_topic_result_v0(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        out += _pack_h(m.error_code)
+
+
+def _read_creatable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[CreatableTopicResult, ...], int]:
     """name string, error_code int16, error_message nullable string."""
     items = []
     for _ in range(count):
@@ -77,7 +111,7 @@ def _read_creatable_topic_result_v2(buf: bytes, pos: int, count: int) -> tuple[t
     return tuple(items), pos
 
 
-def _write_creatable_topic_result_v2(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
+def _write_creatable_topic_result_v1(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -290,6 +324,58 @@ def _write_creatable_topic_result_v7(out: bytearray, items: Iterable[CreatableTo
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
+class CreateTopicsResponseV0(Serializer[CreateTopicsResponse]):
+    """Version 0: topics []CreatableTopicResult."""
+
+    VERSION = 0
+    MESSAGE = CreateTopicsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[CreateTopicsResponse, int]:
+        m = new(CreateTopicsResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_creatable_topic_result_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: CreateTopicsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_creatable_topic_result_v0(out, m.topics)
+
+
+class CreateTopicsResponseV1(Serializer[CreateTopicsResponse]):
+    """Version 1: topics []CreatableTopicResult."""
+
+    VERSION = 1
+    MESSAGE = CreateTopicsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[CreateTopicsResponse, int]:
+        m = new(CreateTopicsResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_creatable_topic_result_v1(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: CreateTopicsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_creatable_topic_result_v1(out, m.topics)
+
+
 class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
     """Version 2: throttle_time_ms int32, topics []CreatableTopicResult."""
 
@@ -303,7 +389,7 @@ class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_creatable_topic_result_v2(buf, pos, n)
+        m.topics, pos = _read_creatable_topic_result_v1(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -313,7 +399,7 @@ class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_creatable_topic_result_v2(out, m.topics)
+        _write_creatable_topic_result_v1(out, m.topics)
 
 
 class CreateTopicsResponseV3(CreateTopicsResponseV2):
@@ -403,6 +489,8 @@ class CreateTopicsResponseV7(Serializer[CreateTopicsResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: CreateTopicsResponseV0,
+    1: CreateTopicsResponseV1,
     2: CreateTopicsResponseV2,
     3: CreateTopicsResponseV3,
     4: CreateTopicsResponseV4,

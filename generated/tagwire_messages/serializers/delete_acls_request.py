@@ -32,6 +32,58 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
+def _read_delete_acls_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteAclsFilter, ...], int]:
+    """resource_type_filter int8, resource_name_filter nullable string, principal_filter nullable string, host_filter
+    nullable string, operation int8, permission_type int8."""
+    items = []
+    for _ in range(count):
+        m = new(DeleteAclsFilter)
+        m.resource_type_filter, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            null(n)
+            m.resource_name_filter = None
+        else:
+            end = pos + n
+            m.resource_name_filter = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            null(n)
+            m.principal_filter = None
+        else:
+            end = pos + n
+            m.principal_filter = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            null(n)
+            m.host_filter = None
+        else:
+            end = pos + n
+            m.host_filter = buf[pos:end].decode()
+            pos = end
+        m.operation, m.permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        m.pattern_type_filter = 3
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_delete_acls_filter_v0(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
+    for m in items:
+        if m.pattern_type_filter != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_b(m.resource_type_filter)
+        put_nullable_string(out, m.resource_name_filter)
+        put_nullable_string(out, m.principal_filter)
+        put_nullable_string(out, m.host_filter)
+        out += _pack_bb(m.operation, m.permission_type)
+
+
 def _read_delete_acls_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteAclsFilter, ...], int]:
     """resource_type_filter int8, resource_name_filter nullable string, pattern_type_filter int8, principal_filter
     nullable string, host_filter nullable string, operation int8, permission_type int8."""
@@ -144,6 +196,31 @@ def _write_delete_acls_filter_v2(out: bytearray, items: Iterable[DeleteAclsFilte
             put_tags(out, (), m.unknown_tags)
 
 
+class DeleteAclsRequestV0(Serializer[DeleteAclsRequest]):
+    """Version 0: filters []DeleteAclsFilter."""
+
+    VERSION = 0
+    MESSAGE = DeleteAclsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DeleteAclsRequest, int]:
+        m = new(DeleteAclsRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.filters, pos = _read_delete_acls_filter_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DeleteAclsRequest, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.filters)
+        _write_delete_acls_filter_v0(out, m.filters)
+
+
 class DeleteAclsRequestV1(Serializer[DeleteAclsRequest]):
     """Version 1: filters []DeleteAclsFilter."""
 
@@ -209,6 +286,7 @@ class DeleteAclsRequestV3(DeleteAclsRequestV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DeleteAclsRequestV0,
     1: DeleteAclsRequestV1,
     2: DeleteAclsRequestV2,
     3: DeleteAclsRequestV3,

@@ -40,6 +40,101 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
+def _read_delete_acls_matching_acl_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[DeleteAclsMatchingAcl, ...], int]:
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string, principal string,
+    host string, operation int8, permission_type int8."""
+    items = []
+    for _ in range(count):
+        m = new(DeleteAclsMatchingAcl)
+        m.error_code, n = _unpack_hh(buf, pos)
+        pos += 4
+        if n < 0:
+            null(n)
+            m.error_message = None
+        else:
+            end = pos + n
+            m.error_message = buf[pos:end].decode()
+            pos = end
+        m.resource_type, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.resource_name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.principal = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.host = buf[pos:end].decode()
+        pos = end
+        m.operation, m.permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        m.pattern_type = 3
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_delete_acls_matching_acl_v0(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
+    for m in items:
+        if m.pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_h(m.error_code)
+        put_nullable_string(out, m.error_message)
+        out += _pack_b(m.resource_type)
+        put_string(out, m.resource_name)
+        put_string(out, m.principal)
+        put_string(out, m.host)
+        out += _pack_bb(m.operation, m.permission_type)
+
+
+def _read_delete_acls_filter_result_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[DeleteAclsFilterResult, ...], int]:
+    """error_code int16, error_message nullable string, matching_acls []DeleteAclsMatchingAcl."""
+    items = []
+    for _ in range(count):
+        m = new(DeleteAclsFilterResult)
+        m.error_code, n = _unpack_hh(buf, pos)
+        pos += 4
+        if n < 0:
+            null(n)
+            m.error_message = None
+        else:
+            end = pos + n
+            m.error_message = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.matching_acls, pos = _read_delete_acls_matching_acl_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_delete_acls_filter_result_v0(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_h(m.error_code)
+        put_nullable_string(out, m.error_message)
+        put_count(out, m.matching_acls)
+        _write_delete_acls_matching_acl_v0(out, m.matching_acls)
+
+
 def _read_delete_acls_matching_acl_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DeleteAclsMatchingAcl, ...], int]:
@@ -250,6 +345,32 @@ def _write_delete_acls_filter_result_v2(out: bytearray, items: Iterable[DeleteAc
             put_tags(out, (), m.unknown_tags)
 
 
+class DeleteAclsResponseV0(Serializer[DeleteAclsResponse]):
+    """Version 0: throttle_time_ms int32, filter_results []DeleteAclsFilterResult."""
+
+    VERSION = 0
+    MESSAGE = DeleteAclsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DeleteAclsResponse, int]:
+        m = new(DeleteAclsResponse)
+        m.throttle_time_ms, n = _unpack_ii(buf, pos)
+        pos += 8
+        if n < 0:
+            raise Malformed
+        m.filter_results, pos = _read_delete_acls_filter_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DeleteAclsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_i(m.throttle_time_ms)
+        put_count(out, m.filter_results)
+        _write_delete_acls_filter_result_v0(out, m.filter_results)
+
+
 class DeleteAclsResponseV1(Serializer[DeleteAclsResponse]):
     """Version 1: throttle_time_ms int32, filter_results []DeleteAclsFilterResult."""
 
@@ -317,6 +438,7 @@ class DeleteAclsResponseV3(DeleteAclsResponseV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DeleteAclsResponseV0,
     1: DeleteAclsResponseV1,
     2: DeleteAclsResponseV2,
     3: DeleteAclsResponseV3,

@@ -69,10 +69,10 @@ def _write_delete_topic_state_v6(out: bytearray, items: Iterable[DeleteTopicStat
             put_tags(out, (), m.unknown_tags)
 
 
-class DeleteTopicsRequestV1(Serializer[DeleteTopicsRequest]):
-    """Version 1: topic_names []string, timeout_ms int32."""
+class DeleteTopicsRequestV0(Serializer[DeleteTopicsRequest]):
+    """Version 0: topic_names []string, timeout_ms int32."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = DeleteTopicsRequest
 
     @staticmethod
@@ -98,14 +98,20 @@ class DeleteTopicsRequestV1(Serializer[DeleteTopicsRequest]):
         out += _pack_i(m.timeout_ms)
 
 
-class DeleteTopicsRequestV2(DeleteTopicsRequestV1):
-    """The same fields and bytes as version 1."""
+class DeleteTopicsRequestV1(DeleteTopicsRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class DeleteTopicsRequestV2(DeleteTopicsRequestV0):
+    """The same fields and bytes as version 0."""
 
     VERSION = 2
 
 
-class DeleteTopicsRequestV3(DeleteTopicsRequestV1):
-    """The same fields and bytes as version 1."""
+class DeleteTopicsRequestV3(DeleteTopicsRequestV0):
+    """The same fields and bytes as version 0."""
 
     VERSION = 3
 
@@ -189,6 +195,7 @@ class DeleteTopicsRequestV6(Serializer[DeleteTopicsRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DeleteTopicsRequestV0,
     1: DeleteTopicsRequestV1,
     2: DeleteTopicsRequestV2,
     3: DeleteTopicsRequestV3,

@@ -32,11 +32,12 @@ _pack_i = Struct(">i").pack
 _unpack_16shB = Struct(">16shB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_deletable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DeletableTopicResult, ...], int]:
+def _read_deletable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeletableTopicResult, ...], int]:
     """name string, error_code int16."""
     items = []
     for _ in range(count):
@@ -57,7 +58,7 @@ def _read_deletable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[t
     return tuple(items), pos
 
 
-def _write_deletable_topic_result_v1(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
+def _write_deletable_topic_result_v0(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -191,6 +192,32 @@ def _write_deletable_topic_result_v6(out: bytearray, items: Iterable[DeletableTo
             put_tags(out, (), m.unknown_tags)
 
 
+class DeleteTopicsResponseV0(Serializer[DeleteTopicsResponse]):
+    """Version 0: responses []DeletableTopicResult."""
+
+    VERSION = 0
+    MESSAGE = DeleteTopicsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DeleteTopicsResponse, int]:
+        m = new(DeleteTopicsResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_deletable_topic_result_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DeleteTopicsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.responses)
+        _write_deletable_topic_result_v0(out, m.responses)
+
+
 class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
     """Version 1: throttle_time_ms int32, responses []DeletableTopicResult."""
 
@@ -204,7 +231,7 @@ class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.responses, pos = _read_deletable_topic_result_v1(buf, pos, n)
+        m.responses, pos = _read_deletable_topic_result_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -214,7 +241,7 @@ class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
-        _write_deletable_topic_result_v1(out, m.responses)
+        _write_deletable_topic_result_v0(out, m.responses)
 
 
 class DeleteTopicsResponseV2(DeleteTopicsResponseV1):
@@ -332,6 +359,7 @@ class DeleteTopicsResponseV6(Serializer[DeleteTopicsResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DeleteTopicsResponseV0,
     1: DeleteTopicsResponseV1,
     2: DeleteTopicsResponseV2,
     3: DeleteTopicsResponseV3,

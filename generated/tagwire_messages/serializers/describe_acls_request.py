@@ -19,6 +19,60 @@ _unpack_bh = Struct(">bh").unpack_from
 _unpack_h = Struct(">h").unpack_from
 
 
+class DescribeAclsRequestV0(Serializer[DescribeAclsRequest]):
+    """Version 0: resource_type_filter int8, resource_name_filter nullable string, principal_filter nullable string,
+    host_filter nullable string, operation int8, permission_type int8."""
+
+    VERSION = 0
+    MESSAGE = DescribeAclsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DescribeAclsRequest, int]:
+        m = new(DescribeAclsRequest)
+        m.resource_type_filter, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            null(n)
+            m.resource_name_filter = None
+        else:
+            end = pos + n
+            m.resource_name_filter = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            null(n)
+            m.principal_filter = None
+        else:
+            end = pos + n
+            m.principal_filter = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            null(n)
+            m.host_filter = None
+        else:
+            end = pos + n
+            m.host_filter = buf[pos:end].decode()
+            pos = end
+        m.operation, m.permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        m.pattern_type_filter = 3
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DescribeAclsRequest, out: bytearray) -> None:
+        if m.pattern_type_filter != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_b(m.resource_type_filter)
+        put_nullable_string(out, m.resource_name_filter)
+        put_nullable_string(out, m.principal_filter)
+        put_nullable_string(out, m.host_filter)
+        out += _pack_bb(m.operation, m.permission_type)
+
+
 class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
     """Version 1: resource_type_filter int8, resource_name_filter nullable string, pattern_type_filter int8,
     principal_filter nullable string, host_filter nullable string, operation int8, permission_type int8."""
@@ -142,6 +196,7 @@ class DescribeAclsRequestV3(DescribeAclsRequestV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeAclsRequestV0,
     1: DescribeAclsRequestV1,
     2: DescribeAclsRequestV2,
     3: DescribeAclsRequestV3,

@@ -38,7 +38,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 
 
-def _read_acl_description_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclDescription, ...], int]:
+def _read_acl_description_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AclDescription, ...], int]:
     """principal string, host string, operation int8, permission_type int8."""
     items = []
     for _ in range(count):
@@ -64,13 +64,46 @@ def _read_acl_description_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
     return tuple(items), pos
 
 
-def _write_acl_description_v1(out: bytearray, items: Iterable[AclDescription]) -> None:
+def _write_acl_description_v0(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.principal)
         put_string(out, m.host)
         out += _pack_bb(m.operation, m.permission_type)
+
+
+def _read_describe_acls_resource_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeAclsResource, ...], int]:
+    """resource_type int8, resource_name string, acls []AclDescription."""
+    items = []
+    for _ in range(count):
+        m = new(DescribeAclsResource)
+        m.resource_type, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.resource_name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.acls, pos = _read_acl_description_v0(buf, pos, n)
+        m.pattern_type = 3
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_describe_acls_resource_v0(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
+    for m in items:
+        if m.pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_b(m.resource_type)
+        put_string(out, m.resource_name)
+        put_count(out, m.acls)
+        _write_acl_description_v0(out, m.acls)
 
 
 def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeAclsResource, ...], int]:
@@ -89,7 +122,7 @@ def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
         pos += 5
         if n < 0:
             raise Malformed
-        m.acls, pos = _read_acl_description_v1(buf, pos, n)
+        m.acls, pos = _read_acl_description_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -103,7 +136,7 @@ def _write_describe_acls_resource_v1(out: bytearray, items: Iterable[DescribeAcl
         put_string(out, m.resource_name)
         out += _pack_b(m.pattern_type)
         put_count(out, m.acls)
-        _write_acl_description_v1(out, m.acls)
+        _write_acl_description_v0(out, m.acls)
 
 
 def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AclDescription, ...], int]:
@@ -190,6 +223,43 @@ def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAcl
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class DescribeAclsResponseV0(Serializer[DescribeAclsResponse]):
+    """Version 0: throttle_time_ms int32, error_code int16, error_message nullable string, resources
+    []DescribeAclsResource."""
+
+    VERSION = 0
+    MESSAGE = DescribeAclsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DescribeAclsResponse, int]:
+        m = new(DescribeAclsResponse)
+        m.throttle_time_ms, m.error_code, n = _unpack_ihh(buf, pos)
+        pos += 8
+        if n < 0:
+            null(n)
+            m.error_message = None
+        else:
+            end = pos + n
+            m.error_message = buf[pos:end].decode()
+            pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.resources, pos = _read_describe_acls_resource_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DescribeAclsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_ih(m.throttle_time_ms, m.error_code)
+        put_nullable_string(out, m.error_message)
+        put_count(out, m.resources)
+        _write_describe_acls_resource_v0(out, m.resources)
 
 
 class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
@@ -282,6 +352,7 @@ class DescribeAclsResponseV3(DescribeAclsResponseV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeAclsResponseV0,
     1: DescribeAclsResponseV1,
     2: DescribeAclsResponseV2,
     3: DescribeAclsResponseV3,

@@ -38,7 +38,7 @@ _unpack_bh = Struct(">bh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
-def _read_describe_configs_resource_v1(
+def _read_describe_configs_resource_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeConfigsResource, ...], int]:
     """resource_type int8, resource_name string, configuration_keys nullable []string."""
@@ -64,7 +64,7 @@ def _read_describe_configs_resource_v1(
     return tuple(items), pos
 
 
-def _write_describe_configs_resource_v1(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
+def _write_describe_configs_resource_v0(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -125,6 +125,37 @@ def _write_describe_configs_resource_v4(out: bytearray, items: Iterable[Describe
             put_tags(out, (), m.unknown_tags)
 
 
+class DescribeConfigsRequestV0(Serializer[DescribeConfigsRequest]):
+    """Version 0: resources []DescribeConfigsResource."""
+
+    VERSION = 0
+    MESSAGE = DescribeConfigsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DescribeConfigsRequest, int]:
+        m = new(DescribeConfigsRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.resources, pos = _read_describe_configs_resource_v0(buf, pos, n)
+        m.include_synonyms = False
+        m.include_documentation = False
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DescribeConfigsRequest, out: bytearray) -> None:
+        if (
+            m.include_synonyms != False
+            or m.include_documentation != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        put_count(out, m.resources)
+        _write_describe_configs_resource_v0(out, m.resources)
+
+
 class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
     """Version 1: resources []DescribeConfigsResource, include_synonyms bool."""
 
@@ -138,7 +169,7 @@ class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.resources, pos = _read_describe_configs_resource_v1(buf, pos, n)
+        m.resources, pos = _read_describe_configs_resource_v0(buf, pos, n)
         raw_include_synonyms = buf[pos]
         pos += 1
         m.include_synonyms = BOOLEANS[raw_include_synonyms]
@@ -151,7 +182,7 @@ class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
         if m.include_documentation != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.resources)
-        _write_describe_configs_resource_v1(out, m.resources)
+        _write_describe_configs_resource_v0(out, m.resources)
         out += _pack_B(BOOLEAN_BYTES[m.include_synonyms])
 
 
@@ -174,7 +205,7 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.resources, pos = _read_describe_configs_resource_v1(buf, pos, n)
+        m.resources, pos = _read_describe_configs_resource_v0(buf, pos, n)
         raw_include_synonyms, raw_include_documentation = _unpack_BB(buf, pos)
         pos += 2
         m.include_synonyms = BOOLEANS[raw_include_synonyms]
@@ -187,7 +218,7 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.resources)
-        _write_describe_configs_resource_v1(out, m.resources)
+        _write_describe_configs_resource_v0(out, m.resources)
         out += _pack_BB(BOOLEAN_BYTES[m.include_synonyms], BOOLEAN_BYTES[m.include_documentation])
 
 
@@ -229,6 +260,7 @@ class DescribeConfigsRequestV4(Serializer[DescribeConfigsRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeConfigsRequestV0,
     1: DescribeConfigsRequestV1,
     2: DescribeConfigsRequestV2,
     3: DescribeConfigsRequestV3,

@@ -31,10 +31,12 @@ from tagwire_messages.describe_configs_response import (
     DescribeConfigsSynonym,
 )
 
+_pack_BBB = Struct(">BBB").pack
 _pack_BbB = Struct(">BbB").pack
 _pack_b = Struct(">b").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
+_unpack_BBB = Struct(">BBB").unpack_from
 _unpack_BbBB = Struct(">BbBB").unpack_from
 _unpack_BbBi = Struct(">BbBi").unpack_from
 _unpack_b = Struct(">b").unpack_from
@@ -46,6 +48,96 @@ _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
+
+
+def _read_describe_configs_resource_result_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[DescribeConfigsResourceResult, ...], int]:
+    """name string, value nullable string, read_only bool, is_default bool, is_sensitive bool."""
+    items = []
+    for _ in range(count):
+        m = new(DescribeConfigsResourceResult)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            null(n)
+            m.value = None
+        else:
+            end = pos + n
+            m.value = buf[pos:end].decode()
+            pos = end
+        raw_read_only, raw_is_default, raw_is_sensitive = _unpack_BBB(buf, pos)
+        pos += 3
+        m.read_only = BOOLEANS[raw_read_only]
+        m.is_default = BOOLEANS[raw_is_default]
+        m.is_sensitive = BOOLEANS[raw_is_sensitive]
+        m.config_source = -1
+        m.synonyms = ()
+        m.config_type = 0
+        m.documentation = ""
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_describe_configs_resource_result_v0(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_nullable_string(out, m.value)
+        out += _pack_BBB(BOOLEAN_BYTES[m.read_only], BOOLEAN_BYTES[m.is_default], BOOLEAN_BYTES[m.is_sensitive])
+
+
+def _read_describe_configs_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeConfigsResult, ...], int]:
+    """error_code int16, error_message nullable string, resource_type int8, resource_name string, configs
+    []DescribeConfigsResourceResult."""
+    items = []
+    for _ in range(count):
+        m = new(DescribeConfigsResult)
+        m.error_code, n = _unpack_hh(buf, pos)
+        pos += 4
+        if n < 0:
+            null(n)
+            m.error_message = None
+        else:
+            end = pos + n
+            m.error_message = buf[pos:end].decode()
+            pos = end
+        m.resource_type, n = _unpack_bh(buf, pos)
+        pos += 3
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.resource_name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.configs, pos = _read_describe_configs_resource_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_describe_configs_result_v0(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_h(m.error_code)
+        put_nullable_string(out, m.error_message)
+        out += _pack_b(m.resource_type)
+        put_string(out, m.resource_name)
+        put_count(out, m.configs)
+        _write_describe_configs_resource_result_v0(out, m.configs)
 
 
 def _read_describe_configs_synonym_v1(
@@ -118,6 +210,7 @@ def _read_describe_configs_resource_result_v1(
         if n < 0:
             raise Malformed
         m.synonyms, pos = _read_describe_configs_synonym_v1(buf, pos, n)
+        m.is_default = False
         m.config_type = 0
         m.documentation = ""
         m.unknown_tags = NO_TAGS
@@ -127,7 +220,7 @@ def _read_describe_configs_resource_result_v1(
 
 def _write_describe_configs_resource_result_v1(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.is_default != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -220,6 +313,7 @@ def _read_describe_configs_resource_result_v3(
             end = pos + n
             m.documentation = buf[pos:end].decode()
             pos = end
+        m.is_default = False
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -227,7 +321,7 @@ def _read_describe_configs_resource_result_v3(
 
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.is_default != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -379,12 +473,15 @@ def _read_describe_configs_resource_result_v4(
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.is_default = False
         items.append(m)
     return tuple(items), pos
 
 
 def _write_describe_configs_resource_result_v4(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
+        if m.is_default != False:
+            raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
         out += _pack_BbB(BOOLEAN_BYTES[m.read_only], m.config_source, BOOLEAN_BYTES[m.is_sensitive])
@@ -451,6 +548,32 @@ def _write_describe_configs_result_v4(out: bytearray, items: Iterable[DescribeCo
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class DescribeConfigsResponseV0(Serializer[DescribeConfigsResponse]):
+    """Version 0: throttle_time_ms int32, results []DescribeConfigsResult."""
+
+    VERSION = 0
+    MESSAGE = DescribeConfigsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[DescribeConfigsResponse, int]:
+        m = new(DescribeConfigsResponse)
+        m.throttle_time_ms, n = _unpack_ii(buf, pos)
+        pos += 8
+        if n < 0:
+            raise Malformed
+        m.results, pos = _read_describe_configs_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: DescribeConfigsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_i(m.throttle_time_ms)
+        put_count(out, m.results)
+        _write_describe_configs_result_v0(out, m.results)
 
 
 class DescribeConfigsResponseV1(Serializer[DescribeConfigsResponse]):
@@ -546,6 +669,7 @@ class DescribeConfigsResponseV4(Serializer[DescribeConfigsResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeConfigsResponseV0,
     1: DescribeConfigsResponseV1,
     2: DescribeConfigsResponseV2,
     3: DescribeConfigsResponseV3,

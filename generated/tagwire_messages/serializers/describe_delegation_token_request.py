@@ -29,7 +29,7 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
-def _read_describe_delegation_token_owner_v1(
+def _read_describe_delegation_token_owner_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeDelegationTokenOwner, ...], int]:
     """principal_type string, principal_name string."""
@@ -55,7 +55,7 @@ def _read_describe_delegation_token_owner_v1(
     return tuple(items), pos
 
 
-def _write_describe_delegation_token_owner_v1(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
+def _write_describe_delegation_token_owner_v0(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -107,10 +107,10 @@ def _write_describe_delegation_token_owner_v2(out: bytearray, items: Iterable[De
             put_tags(out, (), m.unknown_tags)
 
 
-class DescribeDelegationTokenRequestV1(Serializer[DescribeDelegationTokenRequest]):
-    """Version 1: owners nullable []DescribeDelegationTokenOwner."""
+class DescribeDelegationTokenRequestV0(Serializer[DescribeDelegationTokenRequest]):
+    """Version 0: owners nullable []DescribeDelegationTokenOwner."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = DescribeDelegationTokenRequest
 
     @staticmethod
@@ -122,7 +122,7 @@ class DescribeDelegationTokenRequestV1(Serializer[DescribeDelegationTokenRequest
             null(n)
             m.owners = None
         else:
-            m.owners, pos = _read_describe_delegation_token_owner_v1(buf, pos, n)
+            m.owners, pos = _read_describe_delegation_token_owner_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -134,7 +134,13 @@ class DescribeDelegationTokenRequestV1(Serializer[DescribeDelegationTokenRequest
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.owners)
-            _write_describe_delegation_token_owner_v1(out, m.owners)
+            _write_describe_delegation_token_owner_v0(out, m.owners)
+
+
+class DescribeDelegationTokenRequestV1(DescribeDelegationTokenRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class DescribeDelegationTokenRequestV2(Serializer[DescribeDelegationTokenRequest]):
@@ -181,6 +187,7 @@ class DescribeDelegationTokenRequestV3(DescribeDelegationTokenRequestV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeDelegationTokenRequestV0,
     1: DescribeDelegationTokenRequestV1,
     2: DescribeDelegationTokenRequestV2,
     3: DescribeDelegationTokenRequestV3,

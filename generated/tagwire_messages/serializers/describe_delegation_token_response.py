@@ -39,7 +39,7 @@ _unpack_qqqB = Struct(">qqqB").unpack_from
 _unpack_qqqh = Struct(">qqqh").unpack_from
 
 
-def _read_described_delegation_token_renewer_v1(
+def _read_described_delegation_token_renewer_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribedDelegationTokenRenewer, ...], int]:
     """principal_type string, principal_name string."""
@@ -65,7 +65,7 @@ def _read_described_delegation_token_renewer_v1(
     return tuple(items), pos
 
 
-def _write_described_delegation_token_renewer_v1(
+def _write_described_delegation_token_renewer_v0(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
@@ -75,7 +75,7 @@ def _write_described_delegation_token_renewer_v1(
         put_string(out, m.principal_name)
 
 
-def _read_described_delegation_token_v1(
+def _read_described_delegation_token_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[DescribedDelegationToken, ...], int]:
     """principal_type string, principal_name string, issue_timestamp int64, expiry_timestamp int64, max_timestamp
@@ -115,7 +115,7 @@ def _read_described_delegation_token_v1(
         pos += 4
         if n < 0:
             raise Malformed
-        m.renewers, pos = _read_described_delegation_token_renewer_v1(buf, pos, n)
+        m.renewers, pos = _read_described_delegation_token_renewer_v0(buf, pos, n)
         m.token_requester_principal_type = ""
         m.token_requester_principal_name = ""
         m.unknown_tags = NO_TAGS
@@ -123,7 +123,7 @@ def _read_described_delegation_token_v1(
     return tuple(items), pos
 
 
-def _write_described_delegation_token_v1(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
+def _write_described_delegation_token_v0(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
         if (
             m.token_requester_principal_type != ""
@@ -137,7 +137,7 @@ def _write_described_delegation_token_v1(out: bytearray, items: Iterable[Describ
         put_string(out, m.token_id)
         put_binary(out, m.hmac)
         put_count(out, m.renewers)
-        _write_described_delegation_token_renewer_v1(out, m.renewers)
+        _write_described_delegation_token_renewer_v0(out, m.renewers)
 
 
 def _read_described_delegation_token_renewer_v2(
@@ -363,10 +363,10 @@ def _write_described_delegation_token_v3(out: bytearray, items: Iterable[Describ
             put_tags(out, (), m.unknown_tags)
 
 
-class DescribeDelegationTokenResponseV1(Serializer[DescribeDelegationTokenResponse]):
-    """Version 1: error_code int16, tokens []DescribedDelegationToken, throttle_time_ms int32."""
+class DescribeDelegationTokenResponseV0(Serializer[DescribeDelegationTokenResponse]):
+    """Version 0: error_code int16, tokens []DescribedDelegationToken, throttle_time_ms int32."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = DescribeDelegationTokenResponse
 
     @staticmethod
@@ -376,7 +376,7 @@ class DescribeDelegationTokenResponseV1(Serializer[DescribeDelegationTokenRespon
         pos += 6
         if n < 0:
             raise Malformed
-        m.tokens, pos = _read_described_delegation_token_v1(buf, raw, pos, n)
+        m.tokens, pos = _read_described_delegation_token_v0(buf, raw, pos, n)
         (m.throttle_time_ms,) = _unpack_i(buf, pos)
         pos += 4
         m.unknown_tags = NO_TAGS
@@ -388,8 +388,14 @@ class DescribeDelegationTokenResponseV1(Serializer[DescribeDelegationTokenRespon
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.tokens)
-        _write_described_delegation_token_v1(out, m.tokens)
+        _write_described_delegation_token_v0(out, m.tokens)
         out += _pack_i(m.throttle_time_ms)
+
+
+class DescribeDelegationTokenResponseV1(DescribeDelegationTokenResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenResponse]):
@@ -463,6 +469,7 @@ class DescribeDelegationTokenResponseV3(Serializer[DescribeDelegationTokenRespon
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeDelegationTokenResponseV0,
     1: DescribeDelegationTokenResponseV1,
     2: DescribeDelegationTokenResponseV2,
     3: DescribeDelegationTokenResponseV3,

@@ -30,7 +30,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_describable_log_dir_topic_v1(
+def _read_describable_log_dir_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribableLogDirTopic, ...], int]:
     """topic string, partitions []int32."""
@@ -54,7 +54,7 @@ def _read_describable_log_dir_topic_v1(
     return tuple(items), pos
 
 
-def _write_describable_log_dir_topic_v1(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
+def _write_describable_log_dir_topic_v0(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -114,10 +114,10 @@ def _write_describable_log_dir_topic_v2(out: bytearray, items: Iterable[Describa
             put_tags(out, (), m.unknown_tags)
 
 
-class DescribeLogDirsRequestV1(Serializer[DescribeLogDirsRequest]):
-    """Version 1: topics nullable []DescribableLogDirTopic."""
+class DescribeLogDirsRequestV0(Serializer[DescribeLogDirsRequest]):
+    """Version 0: topics nullable []DescribableLogDirTopic."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = DescribeLogDirsRequest
 
     @staticmethod
@@ -129,7 +129,7 @@ class DescribeLogDirsRequestV1(Serializer[DescribeLogDirsRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_describable_log_dir_topic_v1(buf, pos, n)
+            m.topics, pos = _read_describable_log_dir_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -141,7 +141,13 @@ class DescribeLogDirsRequestV1(Serializer[DescribeLogDirsRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_describable_log_dir_topic_v1(out, m.topics)
+            _write_describable_log_dir_topic_v0(out, m.topics)
+
+
+class DescribeLogDirsRequestV1(DescribeLogDirsRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class DescribeLogDirsRequestV2(Serializer[DescribeLogDirsRequest]):
@@ -200,6 +206,7 @@ class DescribeLogDirsRequestV5(DescribeLogDirsRequestV2):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeLogDirsRequestV0,
     1: DescribeLogDirsRequestV1,
     2: DescribeLogDirsRequestV2,
     3: DescribeLogDirsRequestV3,

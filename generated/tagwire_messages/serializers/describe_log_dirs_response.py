@@ -47,7 +47,7 @@ _unpack_qqB = Struct(">qqB").unpack_from
 _unpack_qqBB = Struct(">qqBB").unpack_from
 
 
-def _read_describe_log_dirs_partition_v1(
+def _read_describe_log_dirs_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsPartition, ...], int]:
     """partition_index int32, partition_size int64, offset_lag int64, is_future_key bool."""
@@ -62,14 +62,14 @@ def _read_describe_log_dirs_partition_v1(
     return tuple(items), pos
 
 
-def _write_describe_log_dirs_partition_v1(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
+def _write_describe_log_dirs_partition_v0(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
 
 
-def _read_describe_log_dirs_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeLogDirsTopic, ...], int]:
+def _read_describe_log_dirs_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeLogDirsTopic, ...], int]:
     """name string, partitions []DescribeLogDirsPartition."""
     items = []
     for _ in range(count):
@@ -85,22 +85,22 @@ def _read_describe_log_dirs_topic_v1(buf: bytes, pos: int, count: int) -> tuple[
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_describe_log_dirs_partition_v1(buf, pos, n)
+        m.partitions, pos = _read_describe_log_dirs_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_describe_log_dirs_topic_v1(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
+def _write_describe_log_dirs_topic_v0(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_describe_log_dirs_partition_v1(out, m.partitions)
+        _write_describe_log_dirs_partition_v0(out, m.partitions)
 
 
-def _read_describe_log_dirs_result_v1(
+def _read_describe_log_dirs_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeLogDirsResult, ...], int]:
     """error_code int16, log_dir string, topics []DescribeLogDirsTopic."""
@@ -118,7 +118,7 @@ def _read_describe_log_dirs_result_v1(
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_describe_log_dirs_topic_v1(buf, pos, n)
+        m.topics, pos = _read_describe_log_dirs_topic_v0(buf, pos, n)
         m.total_bytes = -1
         m.usable_bytes = -1
         m.is_cordoned = False
@@ -127,14 +127,14 @@ def _read_describe_log_dirs_result_v1(
     return tuple(items), pos
 
 
-def _write_describe_log_dirs_result_v1(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
+def _write_describe_log_dirs_result_v0(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.log_dir)
         put_count(out, m.topics)
-        _write_describe_log_dirs_topic_v1(out, m.topics)
+        _write_describe_log_dirs_topic_v0(out, m.topics)
 
 
 def _read_describe_log_dirs_partition_v2(
@@ -345,10 +345,10 @@ def _write_describe_log_dirs_result_v5(out: bytearray, items: Iterable[DescribeL
             put_tags(out, (), m.unknown_tags)
 
 
-class DescribeLogDirsResponseV1(Serializer[DescribeLogDirsResponse]):
-    """Version 1: throttle_time_ms int32, results []DescribeLogDirsResult."""
+class DescribeLogDirsResponseV0(Serializer[DescribeLogDirsResponse]):
+    """Version 0: throttle_time_ms int32, results []DescribeLogDirsResult."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = DescribeLogDirsResponse
 
     @staticmethod
@@ -358,7 +358,7 @@ class DescribeLogDirsResponseV1(Serializer[DescribeLogDirsResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.results, pos = _read_describe_log_dirs_result_v1(buf, pos, n)
+        m.results, pos = _read_describe_log_dirs_result_v0(buf, pos, n)
         m.error_code = 0
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -369,7 +369,13 @@ class DescribeLogDirsResponseV1(Serializer[DescribeLogDirsResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
-        _write_describe_log_dirs_result_v1(out, m.results)
+        _write_describe_log_dirs_result_v0(out, m.results)
+
+
+class DescribeLogDirsResponseV1(DescribeLogDirsResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
@@ -510,6 +516,7 @@ class DescribeLogDirsResponseV5(Serializer[DescribeLogDirsResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: DescribeLogDirsResponseV0,
     1: DescribeLogDirsResponseV1,
     2: DescribeLogDirsResponseV2,
     3: DescribeLogDirsResponseV3,

@@ -16,10 +16,10 @@ _unpack_q = Struct(">q").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 
 
-class ExpireDelegationTokenRequestV1(Serializer[ExpireDelegationTokenRequest]):
-    """Version 1: hmac bytes, expiry_time_period_ms int64."""
+class ExpireDelegationTokenRequestV0(Serializer[ExpireDelegationTokenRequest]):
+    """Version 0: hmac bytes, expiry_time_period_ms int64."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ExpireDelegationTokenRequest
 
     @staticmethod
@@ -43,6 +43,12 @@ class ExpireDelegationTokenRequestV1(Serializer[ExpireDelegationTokenRequest]):
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)
+
+
+class ExpireDelegationTokenRequestV1(ExpireDelegationTokenRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
@@ -81,6 +87,7 @@ class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ExpireDelegationTokenRequestV0,
     1: ExpireDelegationTokenRequestV1,
     2: ExpireDelegationTokenRequestV2,
 }

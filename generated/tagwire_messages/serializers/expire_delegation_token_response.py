@@ -15,10 +15,10 @@ _unpack_hqi = Struct(">hqi").unpack_from
 _unpack_hqiB = Struct(">hqiB").unpack_from
 
 
-class ExpireDelegationTokenResponseV1(Serializer[ExpireDelegationTokenResponse]):
-    """Version 1: error_code int16, expiry_timestamp_ms int64, throttle_time_ms int32."""
+class ExpireDelegationTokenResponseV0(Serializer[ExpireDelegationTokenResponse]):
+    """Version 0: error_code int16, expiry_timestamp_ms int64, throttle_time_ms int32."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ExpireDelegationTokenResponse
 
     @staticmethod
@@ -34,6 +34,12 @@ class ExpireDelegationTokenResponseV1(Serializer[ExpireDelegationTokenResponse])
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
+
+
+class ExpireDelegationTokenResponseV1(ExpireDelegationTokenResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse]):
@@ -62,6 +68,7 @@ class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse])
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ExpireDelegationTokenResponseV0,
     1: ExpireDelegationTokenResponseV1,
     2: ExpireDelegationTokenResponseV2,
 }

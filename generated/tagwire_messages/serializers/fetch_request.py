@@ -33,7 +33,9 @@ _TAGS_0_1 = frozenset({0, 1})
 _ZERO_UUID = UUID(int=0)
 _int32s = fixed_array("int32")
 _pack_16s = Struct(">16s").pack
+_pack_iii = Struct(">iii").pack
 _pack_iiibii = Struct(">iiibii").pack
+_pack_iiii = Struct(">iiii").pack
 _pack_iiiib = Struct(">iiiib").pack
 _pack_iiiibii = Struct(">iiiibii").pack
 _pack_iiqiqi = Struct(">iiqiqi").pack
@@ -48,9 +50,11 @@ _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iiibiiB = Struct(">iiibiiB").unpack_from
+_unpack_iiii = Struct(">iiii").unpack_from
 _unpack_iiiibi = Struct(">iiiibi").unpack_from
 _unpack_iiiibiiB = Struct(">iiiibiiB").unpack_from
 _unpack_iiiibiii = Struct(">iiiibiii").unpack_from
+_unpack_iiiii = Struct(">iiiii").unpack_from
 _unpack_iiqiqiB = Struct(">iiqiqiB").unpack_from
 _unpack_iiqqi = Struct(">iiqqi").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
@@ -60,7 +64,7 @@ _unpack_iqqi = Struct(">iqqi").unpack_from
 _unpack_q = Struct(">q").unpack_from
 
 
-def _read_fetch_partition_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
+def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
     """partition int32, fetch_offset int64, partition_max_bytes int32."""
     items = []
     for _ in range(count):
@@ -77,14 +81,14 @@ def _read_fetch_partition_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
     return tuple(items), pos
 
 
-def _write_fetch_partition_v4(out: bytearray, items: Iterable[FetchPartition]) -> None:
+def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
         if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
 
-def _read_fetch_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
+def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
     """topic string, partitions []FetchPartition."""
     items = []
     for _ in range(count):
@@ -100,20 +104,20 @@ def _read_fetch_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_fetch_partition_v4(buf, pos, n)
+        m.partitions, pos = _read_fetch_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_fetch_topic_v4(out: bytearray, items: Iterable[FetchTopic]) -> None:
+def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
-        _write_fetch_partition_v4(out, m.partitions)
+        _write_fetch_partition_v0(out, m.partitions)
 
 
 def _read_fetch_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
@@ -688,6 +692,93 @@ def _write_fetch_topic_v18(out: bytearray, items: Iterable[FetchTopic]) -> None:
             put_tags(out, (), m.unknown_tags)
 
 
+class FetchRequestV0(Serializer[FetchRequest]):
+    """Version 0: replica_id int32, max_wait_ms int32, min_bytes int32, topics []FetchTopic."""
+
+    VERSION = 0
+    MESSAGE = FetchRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[FetchRequest, int]:
+        m = new(FetchRequest)
+        m.replica_id, m.max_wait_ms, m.min_bytes, n = _unpack_iiii(buf, pos)
+        pos += 16
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_fetch_topic_v0(buf, pos, n)
+        m.cluster_id = None
+        m.replica_state = ReplicaState()
+        m.max_bytes = 2147483647
+        m.isolation_level = 0
+        m.session_id = 0
+        m.session_epoch = -1
+        m.forgotten_topics_data = ()
+        m.rack_id = ""
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: FetchRequest, out: bytearray) -> None:
+        if (
+            m.replica_state != _DEFAULT_REPLICA_STATE
+            or m.forgotten_topics_data not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        out += _pack_iii(m.replica_id, m.max_wait_ms, m.min_bytes)
+        put_count(out, m.topics)
+        _write_fetch_topic_v0(out, m.topics)
+
+
+class FetchRequestV1(FetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class FetchRequestV2(FetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 2
+
+
+class FetchRequestV3(Serializer[FetchRequest]):
+    """Version 3: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, topics []FetchTopic."""
+
+    VERSION = 3
+    MESSAGE = FetchRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[FetchRequest, int]:
+        m = new(FetchRequest)
+        m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, n = _unpack_iiiii(buf, pos)
+        pos += 20
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_fetch_topic_v0(buf, pos, n)
+        m.cluster_id = None
+        m.replica_state = ReplicaState()
+        m.isolation_level = 0
+        m.session_id = 0
+        m.session_epoch = -1
+        m.forgotten_topics_data = ()
+        m.rack_id = ""
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: FetchRequest, out: bytearray) -> None:
+        if (
+            m.replica_state != _DEFAULT_REPLICA_STATE
+            or m.forgotten_topics_data not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        out += _pack_iiii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes)
+        put_count(out, m.topics)
+        _write_fetch_topic_v0(out, m.topics)
+
+
 class FetchRequestV4(Serializer[FetchRequest]):
     """Version 4: replica_id int32, max_wait_ms int32, min_bytes int32, max_bytes int32, isolation_level int8, topics
     []FetchTopic."""
@@ -702,7 +793,7 @@ class FetchRequestV4(Serializer[FetchRequest]):
         pos += 21
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_fetch_topic_v4(buf, pos, n)
+        m.topics, pos = _read_fetch_topic_v0(buf, pos, n)
         m.cluster_id = None
         m.replica_state = ReplicaState()
         m.session_id = 0
@@ -722,7 +813,7 @@ class FetchRequestV4(Serializer[FetchRequest]):
             raise Refused
         out += _pack_iiiib(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level)
         put_count(out, m.topics)
-        _write_fetch_topic_v4(out, m.topics)
+        _write_fetch_topic_v0(out, m.topics)
 
 
 class FetchRequestV5(Serializer[FetchRequest]):
@@ -1379,6 +1470,10 @@ class FetchRequestV18(Serializer[FetchRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: FetchRequestV0,
+    1: FetchRequestV1,
+    2: FetchRequestV2,
+    3: FetchRequestV3,
     4: FetchRequestV4,
     5: FetchRequestV5,
     6: FetchRequestV6,

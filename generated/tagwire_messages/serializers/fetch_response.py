@@ -47,6 +47,7 @@ _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
 _pack_ihi = Struct(">ihi").pack
+_pack_ihq = Struct(">ihq").pack
 _pack_ihqq = Struct(">ihqq").pack
 _pack_ihqqq = Struct(">ihqqq").pack
 _pack_ii = Struct(">ii").pack
@@ -59,6 +60,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihiB = Struct(">ihiB").unpack_from
 _unpack_ihii = Struct(">ihii").unpack_from
+_unpack_ihqi = Struct(">ihqi").unpack_from
 _unpack_ihqqi = Struct(">ihqqi").unpack_from
 _unpack_ihqqqB = Struct(">ihqqqB").unpack_from
 _unpack_ihqqqi = Struct(">ihqqqi").unpack_from
@@ -68,6 +70,80 @@ _unpack_iqB = Struct(">iqB").unpack_from
 _unpack_qiB = Struct(">qiB").unpack_from
 _unpack_qq = Struct(">qq").unpack_from
 _unpack_qqB = Struct(">qqB").unpack_from
+
+
+def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+    """partition_index int32, error_code int16, high_watermark int64, records nullable records."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionData)
+        m.partition_index, m.error_code, m.high_watermark, n = _unpack_ihqi(buf, pos)
+        pos += 18
+        if n < 0:
+            null(n)
+            m.records = None
+        else:
+            end = pos + n
+            m.records = raw[pos:end]
+            pos = end
+        m.last_stable_offset = -1
+        m.log_start_offset = -1
+        m.diverging_epoch = EpochEndOffset()
+        m.current_leader = LeaderIdAndEpoch()
+        m.snapshot_id = SnapshotId()
+        m.aborted_transactions = ()
+        m.preferred_read_replica = -1
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
+    for m in items:
+        if (
+            m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
+            or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
+            or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
+            or m.preferred_read_replica != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        out += _pack_ihq(m.partition_index, m.error_code, m.high_watermark)
+        put_nullable_binary(out, m.records)
+
+
+def _read_fetchable_topic_response_v0(
+    buf: bytes, raw: Any, pos: int, count: int
+) -> tuple[tuple[FetchableTopicResponse, ...], int]:
+    """topic string, partitions []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(FetchableTopicResponse)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.topic = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_partition_data_v0(buf, raw, pos, n)
+        m.topic_id = _ZERO_UUID
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_fetchable_topic_response_v0(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.topic)
+        put_count(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
 
 
 def _read_aborted_transaction_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[AbortedTransaction, ...], int]:
@@ -647,6 +723,84 @@ def _write_node_endpoint_v16(out: bytearray, items: Iterable[NodeEndpoint]) -> N
             put_tags(out, (), m.unknown_tags)
 
 
+class FetchResponseV0(Serializer[FetchResponse]):
+    """Version 0: responses []FetchableTopicResponse."""
+
+    VERSION = 0
+    MESSAGE = FetchResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[FetchResponse, int]:
+        m = new(FetchResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_fetchable_topic_response_v0(buf, raw, pos, n)
+        m.throttle_time_ms = 0
+        m.error_code = 0
+        m.session_id = 0
+        m.node_endpoints = ()
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: FetchResponse, out: bytearray) -> None:
+        if (
+            m.session_id != 0
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        put_count(out, m.responses)
+        _write_fetchable_topic_response_v0(out, m.responses)
+
+
+class FetchResponseV1(Serializer[FetchResponse]):
+    """Version 1: throttle_time_ms int32, responses []FetchableTopicResponse."""
+
+    VERSION = 1
+    MESSAGE = FetchResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[FetchResponse, int]:
+        m = new(FetchResponse)
+        m.throttle_time_ms, n = _unpack_ii(buf, pos)
+        pos += 8
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_fetchable_topic_response_v0(buf, raw, pos, n)
+        m.error_code = 0
+        m.session_id = 0
+        m.node_endpoints = ()
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: FetchResponse, out: bytearray) -> None:
+        if (
+            m.session_id != 0
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        out += _pack_i(m.throttle_time_ms)
+        put_count(out, m.responses)
+        _write_fetchable_topic_response_v0(out, m.responses)
+
+
+class FetchResponseV2(FetchResponseV1):
+    """The same fields and bytes as version 1."""
+
+    VERSION = 2
+
+
+class FetchResponseV3(FetchResponseV1):
+    """The same fields and bytes as version 1."""
+
+    VERSION = 3
+
+
 class FetchResponseV4(Serializer[FetchResponse]):
     """Version 4: throttle_time_ms int32, responses []FetchableTopicResponse."""
 
@@ -951,6 +1105,10 @@ class FetchResponseV18(FetchResponseV16):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: FetchResponseV0,
+    1: FetchResponseV1,
+    2: FetchResponseV2,
+    3: FetchResponseV3,
     4: FetchResponseV4,
     5: FetchResponseV5,
     6: FetchResponseV6,

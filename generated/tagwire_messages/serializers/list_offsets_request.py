@@ -25,6 +25,7 @@ _pack_i = Struct(">i").pack
 _pack_ib = Struct(">ib").pack
 _pack_iiq = Struct(">iiq").pack
 _pack_iq = Struct(">iq").pack
+_pack_iqi = Struct(">iqi").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -34,6 +35,58 @@ _unpack_ii = Struct(">ii").unpack_from
 _unpack_iiq = Struct(">iiq").unpack_from
 _unpack_iiqB = Struct(">iiqB").unpack_from
 _unpack_iq = Struct(">iq").unpack_from
+_unpack_iqi = Struct(">iqi").unpack_from
+
+
+def _read_list_offsets_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ListOffsetsPartition, ...], int]:
+    """partition_index int32, timestamp int64, max_num_offsets int32."""
+    items = []
+    for _ in range(count):
+        m = new(ListOffsetsPartition)
+        m.partition_index, m.timestamp, m.max_num_offsets = _unpack_iqi(buf, pos)
+        pos += 16
+        m.current_leader_epoch = -1
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_list_offsets_partition_v0(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_iqi(m.partition_index, m.timestamp, m.max_num_offsets)
+
+
+def _read_list_offsets_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ListOffsetsTopic, ...], int]:
+    """name string, partitions []ListOffsetsPartition."""
+    items = []
+    for _ in range(count):
+        m = new(ListOffsetsTopic)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_list_offsets_partition_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_list_offsets_topic_v0(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partitions)
+        _write_list_offsets_partition_v0(out, m.partitions)
 
 
 def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ListOffsetsPartition, ...], int]:
@@ -44,6 +97,7 @@ def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[t
         m.partition_index, m.timestamp = _unpack_iq(buf, pos)
         pos += 12
         m.current_leader_epoch = -1
+        m.max_num_offsets = 1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -51,7 +105,7 @@ def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v1(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.max_num_offsets != 1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iq(m.partition_index, m.timestamp)
 
@@ -94,6 +148,7 @@ def _read_list_offsets_partition_v4(buf: bytes, pos: int, count: int) -> tuple[t
         m = new(ListOffsetsPartition)
         m.partition_index, m.current_leader_epoch, m.timestamp = _unpack_iiq(buf, pos)
         pos += 16
+        m.max_num_offsets = 1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -101,7 +156,7 @@ def _read_list_offsets_partition_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v4(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.max_num_offsets != 1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
 
@@ -147,12 +202,15 @@ def _read_list_offsets_partition_v6(buf: bytes, pos: int, count: int) -> tuple[t
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.max_num_offsets = 1
         items.append(m)
     return tuple(items), pos
 
 
 def _write_list_offsets_partition_v6(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
+        if m.max_num_offsets != 1:
+            raise Refused
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -199,6 +257,34 @@ def _write_list_offsets_topic_v6(out: bytearray, items: Iterable[ListOffsetsTopi
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class ListOffsetsRequestV0(Serializer[ListOffsetsRequest]):
+    """Version 0: replica_id int32, topics []ListOffsetsTopic."""
+
+    VERSION = 0
+    MESSAGE = ListOffsetsRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ListOffsetsRequest, int]:
+        m = new(ListOffsetsRequest)
+        m.replica_id, n = _unpack_ii(buf, pos)
+        pos += 8
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_list_offsets_topic_v0(buf, pos, n)
+        m.isolation_level = 0
+        m.timeout_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ListOffsetsRequest, out: bytearray) -> None:
+        if m.isolation_level != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_i(m.replica_id)
+        put_count(out, m.topics)
+        _write_list_offsets_topic_v0(out, m.topics)
 
 
 class ListOffsetsRequestV1(Serializer[ListOffsetsRequest]):
@@ -391,6 +477,7 @@ class ListOffsetsRequestV11(ListOffsetsRequestV10):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ListOffsetsRequestV0,
     1: ListOffsetsRequestV1,
     2: ListOffsetsRequestV2,
     3: ListOffsetsRequestV3,

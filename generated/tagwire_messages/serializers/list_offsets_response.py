@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
+from tagwire.number_arrays import fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.wire import (
+    EMPTIES,
     Malformed,
     new,
     put_compact_count,
@@ -25,16 +27,85 @@ from tagwire_messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 
+_int64s = fixed_array("int64")
 _pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
 _pack_ihqq = Struct(">ihqq").pack
 _pack_ihqqi = Struct(">ihqqi").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
+_unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ihqq = Struct(">ihqq").unpack_from
 _unpack_ihqqi = Struct(">ihqqi").unpack_from
 _unpack_ihqqiB = Struct(">ihqqiB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
+
+
+def _read_list_offsets_partition_response_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[ListOffsetsPartitionResponse, ...], int]:
+    """partition_index int32, error_code int16, old_style_offsets []int64."""
+    items = []
+    for _ in range(count):
+        m = new(ListOffsetsPartitionResponse)
+        m.partition_index, m.error_code, n = _unpack_ihi(buf, pos)
+        pos += 10
+        if n < 0:
+            raise Malformed
+        m.old_style_offsets, pos = _int64s.read(buf, pos, n)
+        m.timestamp = -1
+        m.offset = -1
+        m.leader_epoch = -1
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_list_offsets_partition_response_v0(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
+    for m in items:
+        if (
+            m.timestamp != -1
+            or m.offset != -1
+            or m.leader_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
+            raise Refused
+        out += _pack_ih(m.partition_index, m.error_code)
+        _int64s.put(out, m.old_style_offsets)
+
+
+def _read_list_offsets_topic_response_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[ListOffsetsTopicResponse, ...], int]:
+    """name string, partitions []ListOffsetsPartitionResponse."""
+    items = []
+    for _ in range(count):
+        m = new(ListOffsetsTopicResponse)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_list_offsets_partition_response_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_list_offsets_topic_response_v0(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partitions)
+        _write_list_offsets_partition_response_v0(out, m.partitions)
 
 
 def _read_list_offsets_partition_response_v1(
@@ -46,6 +117,7 @@ def _read_list_offsets_partition_response_v1(
         m = new(ListOffsetsPartitionResponse)
         m.partition_index, m.error_code, m.timestamp, m.offset = _unpack_ihqq(buf, pos)
         pos += 22
+        m.old_style_offsets = ()
         m.leader_epoch = -1
         m.unknown_tags = NO_TAGS
         items.append(m)
@@ -54,7 +126,11 @@ def _read_list_offsets_partition_response_v1(
 
 def _write_list_offsets_partition_response_v1(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.leader_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            m.old_style_offsets not in EMPTIES
+            or m.leader_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihqq(m.partition_index, m.error_code, m.timestamp, m.offset)
 
@@ -101,6 +177,7 @@ def _read_list_offsets_partition_response_v4(
         m = new(ListOffsetsPartitionResponse)
         m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch = _unpack_ihqqi(buf, pos)
         pos += 26
+        m.old_style_offsets = ()
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -108,7 +185,7 @@ def _read_list_offsets_partition_response_v4(
 
 def _write_list_offsets_partition_response_v4(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.old_style_offsets not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
 
@@ -158,12 +235,15 @@ def _read_list_offsets_partition_response_v6(
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.old_style_offsets = ()
         items.append(m)
     return tuple(items), pos
 
 
 def _write_list_offsets_partition_response_v6(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
+        if m.old_style_offsets not in EMPTIES:
+            raise Refused
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -212,6 +292,32 @@ def _write_list_offsets_topic_response_v6(out: bytearray, items: Iterable[ListOf
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class ListOffsetsResponseV0(Serializer[ListOffsetsResponse]):
+    """Version 0: topics []ListOffsetsTopicResponse."""
+
+    VERSION = 0
+    MESSAGE = ListOffsetsResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ListOffsetsResponse, int]:
+        m = new(ListOffsetsResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_list_offsets_topic_response_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ListOffsetsResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_list_offsets_topic_response_v0(out, m.topics)
 
 
 class ListOffsetsResponseV1(Serializer[ListOffsetsResponse]):
@@ -369,6 +475,7 @@ class ListOffsetsResponseV11(ListOffsetsResponseV6):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ListOffsetsResponseV0,
     1: ListOffsetsResponseV1,
     2: ListOffsetsResponseV2,
     3: ListOffsetsResponseV3,

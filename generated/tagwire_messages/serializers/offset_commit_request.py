@@ -36,6 +36,7 @@ _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
 _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
+_pack_iqq = Struct(">iqq").pack
 _pack_q = Struct(">q").pack
 _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_h = Struct(">h").unpack_from
@@ -45,10 +46,11 @@ _unpack_ih = Struct(">ih").unpack_from
 _unpack_iqh = Struct(">iqh").unpack_from
 _unpack_iqiB = Struct(">iqiB").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
+_unpack_iqqh = Struct(">iqqh").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
 
-def _read_offset_commit_request_partition_v2(
+def _read_offset_commit_request_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_metadata nullable string."""
@@ -65,20 +67,21 @@ def _read_offset_commit_request_partition_v2(
             m.committed_metadata = buf[pos:end].decode()
             pos = end
         m.committed_leader_epoch = -1
+        m.commit_timestamp = -1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_request_partition_v2(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+def _write_offset_commit_request_partition_v0(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_offset_commit_request_topic_v2(
+def _read_offset_commit_request_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """name string, partitions []OffsetCommitRequestPartition."""
@@ -96,20 +99,84 @@ def _read_offset_commit_request_topic_v2(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_request_partition_v2(buf, pos, n)
+        m.partitions, pos = _read_offset_commit_request_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v2(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_offset_commit_request_topic_v0(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_request_partition_v2(out, m.partitions)
+        _write_offset_commit_request_partition_v0(out, m.partitions)
+
+
+def _read_offset_commit_request_partition_v1(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
+    """partition_index int32, committed_offset int64, commit_timestamp int64, committed_metadata nullable string."""
+    items = []
+    for _ in range(count):
+        m = new(OffsetCommitRequestPartition)
+        m.partition_index, m.committed_offset, m.commit_timestamp, n = _unpack_iqqh(buf, pos)
+        pos += 22
+        if n < 0:
+            null(n)
+            m.committed_metadata = None
+        else:
+            end = pos + n
+            m.committed_metadata = buf[pos:end].decode()
+            pos = end
+        m.committed_leader_epoch = -1
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_offset_commit_request_partition_v1(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_iqq(m.partition_index, m.committed_offset, m.commit_timestamp)
+        put_nullable_string(out, m.committed_metadata)
+
+
+def _read_offset_commit_request_topic_v1(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+    """name string, partitions []OffsetCommitRequestPartition."""
+    items = []
+    for _ in range(count):
+        m = new(OffsetCommitRequestTopic)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_offset_commit_request_partition_v1(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_offset_commit_request_topic_v1(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partitions)
+        _write_offset_commit_request_partition_v1(out, m.partitions)
 
 
 def _read_offset_commit_request_partition_v6(
@@ -129,6 +196,7 @@ def _read_offset_commit_request_partition_v6(
             end = pos + n
             m.committed_metadata = buf[pos:end].decode()
             pos = end
+        m.commit_timestamp = -1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
@@ -136,7 +204,7 @@ def _read_offset_commit_request_partition_v6(
 
 def _write_offset_commit_request_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -199,12 +267,15 @@ def _read_offset_commit_request_partition_v8(
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
+        m.commit_timestamp = -1
         items.append(m)
     return tuple(items), pos
 
 
 def _write_offset_commit_request_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
+        if m.commit_timestamp != -1:
+            raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
         if m.unknown_tags is NO_TAGS:
@@ -293,6 +364,88 @@ def _write_offset_commit_request_topic_v10(out: bytearray, items: Iterable[Offse
             put_tags(out, (), m.unknown_tags)
 
 
+class OffsetCommitRequestV0(Serializer[OffsetCommitRequest]):
+    """Version 0: group_id string, topics []OffsetCommitRequestTopic."""
+
+    VERSION = 0
+    MESSAGE = OffsetCommitRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[OffsetCommitRequest, int]:
+        m = new(OffsetCommitRequest)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.group_id = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
+        m.generation_id_or_member_epoch = -1
+        m.member_id = ""
+        m.group_instance_id = None
+        m.retention_time_ms = -1
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: OffsetCommitRequest, out: bytearray) -> None:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        put_string(out, m.group_id)
+        put_count(out, m.topics)
+        _write_offset_commit_request_topic_v0(out, m.topics)
+
+
+class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
+    """Version 1: group_id string, generation_id_or_member_epoch int32, member_id string, topics
+    []OffsetCommitRequestTopic."""
+
+    VERSION = 1
+    MESSAGE = OffsetCommitRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[OffsetCommitRequest, int]:
+        m = new(OffsetCommitRequest)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.group_id = buf[pos:end].decode()
+        pos = end
+        m.generation_id_or_member_epoch, n = _unpack_ih(buf, pos)
+        pos += 6
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.member_id = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_offset_commit_request_topic_v1(buf, pos, n)
+        m.group_instance_id = None
+        m.retention_time_ms = -1
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: OffsetCommitRequest, out: bytearray) -> None:
+        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        put_string(out, m.group_id)
+        out += _pack_i(m.generation_id_or_member_epoch)
+        put_string(out, m.member_id)
+        put_count(out, m.topics)
+        _write_offset_commit_request_topic_v1(out, m.topics)
+
+
 class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
     """Version 2: group_id string, generation_id_or_member_epoch int32, member_id string, retention_time_ms int64,
     topics []OffsetCommitRequestTopic."""
@@ -321,7 +474,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
         pos += 12
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v2(buf, pos, n)
+        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
         m.group_instance_id = None
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -335,7 +488,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
         put_string(out, m.member_id)
         out += _pack_q(m.retention_time_ms)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v2(out, m.topics)
+        _write_offset_commit_request_topic_v0(out, m.topics)
 
 
 class OffsetCommitRequestV3(OffsetCommitRequestV2):
@@ -378,7 +531,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v2(buf, pos, n)
+        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
         m.group_instance_id = None
         m.retention_time_ms = -1
         m.unknown_tags = NO_TAGS
@@ -392,7 +545,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
         out += _pack_i(m.generation_id_or_member_epoch)
         put_string(out, m.member_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v2(out, m.topics)
+        _write_offset_commit_request_topic_v0(out, m.topics)
 
 
 class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
@@ -635,6 +788,8 @@ class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetCommitRequestV0,
+    1: OffsetCommitRequestV1,
     2: OffsetCommitRequestV2,
     3: OffsetCommitRequestV3,
     4: OffsetCommitRequestV4,

@@ -41,7 +41,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_offset_commit_response_partition_v2(
+def _read_offset_commit_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
@@ -55,14 +55,14 @@ def _read_offset_commit_response_partition_v2(
     return tuple(items), pos
 
 
-def _write_offset_commit_response_partition_v2(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
+def _write_offset_commit_response_partition_v0(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
 
-def _read_offset_commit_response_topic_v2(
+def _read_offset_commit_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
     """name string, partitions []OffsetCommitResponsePartition."""
@@ -80,20 +80,20 @@ def _read_offset_commit_response_topic_v2(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_response_partition_v2(buf, pos, n)
+        m.partitions, pos = _read_offset_commit_response_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_response_topic_v2(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
+def _write_offset_commit_response_topic_v0(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_response_partition_v2(out, m.partitions)
+        _write_offset_commit_response_partition_v0(out, m.partitions)
 
 
 def _read_offset_commit_response_partition_v8(
@@ -201,10 +201,10 @@ def _write_offset_commit_response_topic_v10(out: bytearray, items: Iterable[Offs
             put_tags(out, (), m.unknown_tags)
 
 
-class OffsetCommitResponseV2(Serializer[OffsetCommitResponse]):
-    """Version 2: topics []OffsetCommitResponseTopic."""
+class OffsetCommitResponseV0(Serializer[OffsetCommitResponse]):
+    """Version 0: topics []OffsetCommitResponseTopic."""
 
-    VERSION = 2
+    VERSION = 0
     MESSAGE = OffsetCommitResponse
 
     @staticmethod
@@ -214,7 +214,7 @@ class OffsetCommitResponseV2(Serializer[OffsetCommitResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_response_topic_v2(buf, pos, n)
+        m.topics, pos = _read_offset_commit_response_topic_v0(buf, pos, n)
         m.throttle_time_ms = 0
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -224,7 +224,19 @@ class OffsetCommitResponseV2(Serializer[OffsetCommitResponse]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
-        _write_offset_commit_response_topic_v2(out, m.topics)
+        _write_offset_commit_response_topic_v0(out, m.topics)
+
+
+class OffsetCommitResponseV1(OffsetCommitResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class OffsetCommitResponseV2(OffsetCommitResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 2
 
 
 class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
@@ -240,7 +252,7 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_response_topic_v2(buf, pos, n)
+        m.topics, pos = _read_offset_commit_response_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -250,7 +262,7 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_commit_response_topic_v2(out, m.topics)
+        _write_offset_commit_response_topic_v0(out, m.topics)
 
 
 class OffsetCommitResponseV4(OffsetCommitResponseV3):
@@ -352,6 +364,8 @@ class OffsetCommitResponseV10(Serializer[OffsetCommitResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetCommitResponseV0,
+    1: OffsetCommitResponseV1,
     2: OffsetCommitResponseV2,
     3: OffsetCommitResponseV3,
     4: OffsetCommitResponseV4,

@@ -50,7 +50,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_offset_fetch_request_topic_v1(
+def _read_offset_fetch_request_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchRequestTopic, ...], int]:
     """name string, partition_indexes []int32."""
@@ -74,7 +74,7 @@ def _read_offset_fetch_request_topic_v1(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_topic_v1(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
+def _write_offset_fetch_request_topic_v0(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -401,10 +401,10 @@ def _write_offset_fetch_request_group_v10(out: bytearray, items: Iterable[Offset
             put_tags(out, (), m.unknown_tags)
 
 
-class OffsetFetchRequestV1(Serializer[OffsetFetchRequest]):
-    """Version 1: group_id string, topics []OffsetFetchRequestTopic."""
+class OffsetFetchRequestV0(Serializer[OffsetFetchRequest]):
+    """Version 0: group_id string, topics []OffsetFetchRequestTopic."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = OffsetFetchRequest
 
     @staticmethod
@@ -421,7 +421,7 @@ class OffsetFetchRequestV1(Serializer[OffsetFetchRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_request_topic_v1(buf, pos, n)
+        m.topics, pos = _read_offset_fetch_request_topic_v0(buf, pos, n)
         m.groups = ()
         m.require_stable = False
         m.unknown_tags = NO_TAGS
@@ -437,7 +437,13 @@ class OffsetFetchRequestV1(Serializer[OffsetFetchRequest]):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
-        _write_offset_fetch_request_topic_v1(out, required(m.topics))
+        _write_offset_fetch_request_topic_v0(out, required(m.topics))
+
+
+class OffsetFetchRequestV1(OffsetFetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
@@ -462,7 +468,7 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_offset_fetch_request_topic_v1(buf, pos, n)
+            m.topics, pos = _read_offset_fetch_request_topic_v0(buf, pos, n)
         m.groups = ()
         m.require_stable = False
         m.unknown_tags = NO_TAGS
@@ -481,7 +487,7 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_offset_fetch_request_topic_v1(out, m.topics)
+            _write_offset_fetch_request_topic_v0(out, m.topics)
 
 
 class OffsetFetchRequestV3(OffsetFetchRequestV2):
@@ -724,6 +730,7 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetFetchRequestV0,
     1: OffsetFetchRequestV1,
     2: OffsetFetchRequestV2,
     3: OffsetFetchRequestV3,

@@ -52,7 +52,7 @@ _unpack_iqiB = Struct(">iqiB").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
 
 
-def _read_offset_fetch_response_partition_v1(
+def _read_offset_fetch_response_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
     """partition_index int32, committed_offset int64, metadata nullable string, error_code int16."""
@@ -76,7 +76,7 @@ def _read_offset_fetch_response_partition_v1(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_partition_v1(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
+def _write_offset_fetch_response_partition_v0(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -85,7 +85,7 @@ def _write_offset_fetch_response_partition_v1(out: bytearray, items: Iterable[Of
         out += _pack_h(m.error_code)
 
 
-def _read_offset_fetch_response_topic_v1(
+def _read_offset_fetch_response_topic_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
     """name string, partitions []OffsetFetchResponsePartition."""
@@ -103,19 +103,19 @@ def _read_offset_fetch_response_topic_v1(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_fetch_response_partition_v1(buf, pos, n)
+        m.partitions, pos = _read_offset_fetch_response_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topic_v1(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
+def _write_offset_fetch_response_topic_v0(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_fetch_response_partition_v1(out, m.partitions)
+        _write_offset_fetch_response_partition_v0(out, m.partitions)
 
 
 def _read_offset_fetch_response_partition_v5(
@@ -471,10 +471,10 @@ def _write_offset_fetch_response_group_v10(out: bytearray, items: Iterable[Offse
             put_tags(out, (), m.unknown_tags)
 
 
-class OffsetFetchResponseV1(Serializer[OffsetFetchResponse]):
-    """Version 1: topics []OffsetFetchResponseTopic."""
+class OffsetFetchResponseV0(Serializer[OffsetFetchResponse]):
+    """Version 0: topics []OffsetFetchResponseTopic."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = OffsetFetchResponse
 
     @staticmethod
@@ -484,7 +484,7 @@ class OffsetFetchResponseV1(Serializer[OffsetFetchResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
         m.throttle_time_ms = 0
         m.error_code = 0
         m.groups = ()
@@ -496,7 +496,13 @@ class OffsetFetchResponseV1(Serializer[OffsetFetchResponse]):
         if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v1(out, m.topics)
+        _write_offset_fetch_response_topic_v0(out, m.topics)
+
+
+class OffsetFetchResponseV1(OffsetFetchResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
@@ -512,7 +518,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
         (m.error_code,) = _unpack_h(buf, pos)
         pos += 2
         m.throttle_time_ms = 0
@@ -525,7 +531,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
         if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v1(out, m.topics)
+        _write_offset_fetch_response_topic_v0(out, m.topics)
         out += _pack_h(m.error_code)
 
 
@@ -542,7 +548,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
         (m.error_code,) = _unpack_h(buf, pos)
         pos += 2
         m.groups = ()
@@ -555,7 +561,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v1(out, m.topics)
+        _write_offset_fetch_response_topic_v0(out, m.topics)
         out += _pack_h(m.error_code)
 
 
@@ -722,6 +728,7 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetFetchResponseV0,
     1: OffsetFetchResponseV1,
     2: OffsetFetchResponseV2,
     3: OffsetFetchResponseV3,

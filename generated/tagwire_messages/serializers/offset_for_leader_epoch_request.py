@@ -26,6 +26,7 @@ from tagwire_messages.offset_for_leader_epoch_request import (
 )
 
 _pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
 _pack_iii = Struct(">iii").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -33,6 +34,59 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_iii = Struct(">iii").unpack_from
 _unpack_iiiB = Struct(">iiiB").unpack_from
+
+
+def _read_offset_for_leader_partition_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[OffsetForLeaderPartition, ...], int]:
+    """partition int32, leader_epoch int32."""
+    items = []
+    for _ in range(count):
+        m = new(OffsetForLeaderPartition)
+        m.partition, m.leader_epoch = _unpack_ii(buf, pos)
+        pos += 8
+        m.current_leader_epoch = -1
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_offset_for_leader_partition_v0(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_ii(m.partition, m.leader_epoch)
+
+
+def _read_offset_for_leader_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetForLeaderTopic, ...], int]:
+    """topic string, partitions []OffsetForLeaderPartition."""
+    items = []
+    for _ in range(count):
+        m = new(OffsetForLeaderTopic)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.topic = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_offset_for_leader_partition_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_offset_for_leader_topic_v0(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.topic)
+        put_count(out, m.partitions)
+        _write_offset_for_leader_partition_v0(out, m.partitions)
 
 
 def _read_offset_for_leader_partition_v2(
@@ -153,6 +207,38 @@ def _write_offset_for_leader_topic_v4(out: bytearray, items: Iterable[OffsetForL
             put_tags(out, (), m.unknown_tags)
 
 
+class OffsetForLeaderEpochRequestV0(Serializer[OffsetForLeaderEpochRequest]):
+    """Version 0: topics []OffsetForLeaderTopic."""
+
+    VERSION = 0
+    MESSAGE = OffsetForLeaderEpochRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+        m = new(OffsetForLeaderEpochRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_offset_for_leader_topic_v0(buf, pos, n)
+        m.replica_id = -2
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_offset_for_leader_topic_v0(out, m.topics)
+
+
+class OffsetForLeaderEpochRequestV1(OffsetForLeaderEpochRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
 class OffsetForLeaderEpochRequestV2(Serializer[OffsetForLeaderEpochRequest]):
     """Version 2: topics []OffsetForLeaderTopic."""
 
@@ -240,6 +326,8 @@ class OffsetForLeaderEpochRequestV4(Serializer[OffsetForLeaderEpochRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetForLeaderEpochRequestV0,
+    1: OffsetForLeaderEpochRequestV1,
     2: OffsetForLeaderEpochRequestV2,
     3: OffsetForLeaderEpochRequestV3,
     4: OffsetForLeaderEpochRequestV4,

@@ -26,35 +26,38 @@ from tagwire_messages.offset_for_leader_epoch_response import (
 )
 
 _pack_hiiq = Struct(">hiiq").pack
+_pack_hiq = Struct(">hiq").pack
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hiiq = Struct(">hiiq").unpack_from
 _unpack_hiiqB = Struct(">hiiqB").unpack_from
+_unpack_hiq = Struct(">hiq").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_epoch_end_offset_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[EpochEndOffset, ...], int]:
-    """error_code int16, partition int32, leader_epoch int32, end_offset int64."""
+def _read_epoch_end_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EpochEndOffset, ...], int]:
+    """error_code int16, partition int32, end_offset int64."""
     items = []
     for _ in range(count):
         m = new(EpochEndOffset)
-        m.error_code, m.partition, m.leader_epoch, m.end_offset = _unpack_hiiq(buf, pos)
-        pos += 18
+        m.error_code, m.partition, m.end_offset = _unpack_hiq(buf, pos)
+        pos += 14
+        m.leader_epoch = -1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_epoch_end_offset_v2(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
+def _write_epoch_end_offset_v0(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
-        out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
+        out += _pack_hiq(m.error_code, m.partition, m.end_offset)
 
 
-def _read_offset_for_leader_topic_result_v2(
+def _read_offset_for_leader_topic_result_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[OffsetForLeaderTopicResult, ...], int]:
     """topic string, partitions []EpochEndOffset."""
@@ -72,19 +75,71 @@ def _read_offset_for_leader_topic_result_v2(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_epoch_end_offset_v2(buf, pos, n)
+        m.partitions, pos = _read_epoch_end_offset_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_for_leader_topic_result_v2(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
+def _write_offset_for_leader_topic_result_v0(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
-        _write_epoch_end_offset_v2(out, m.partitions)
+        _write_epoch_end_offset_v0(out, m.partitions)
+
+
+def _read_epoch_end_offset_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EpochEndOffset, ...], int]:
+    """error_code int16, partition int32, leader_epoch int32, end_offset int64."""
+    items = []
+    for _ in range(count):
+        m = new(EpochEndOffset)
+        m.error_code, m.partition, m.leader_epoch, m.end_offset = _unpack_hiiq(buf, pos)
+        pos += 18
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_epoch_end_offset_v1(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
+
+
+def _read_offset_for_leader_topic_result_v1(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[OffsetForLeaderTopicResult, ...], int]:
+    """topic string, partitions []EpochEndOffset."""
+    items = []
+    for _ in range(count):
+        m = new(OffsetForLeaderTopicResult)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.topic = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_epoch_end_offset_v1(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_offset_for_leader_topic_result_v1(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.topic)
+        put_count(out, m.partitions)
+        _write_epoch_end_offset_v1(out, m.partitions)
 
 
 def _read_epoch_end_offset_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[EpochEndOffset, ...], int]:
@@ -153,6 +208,58 @@ def _write_offset_for_leader_topic_result_v4(out: bytearray, items: Iterable[Off
             put_tags(out, (), m.unknown_tags)
 
 
+class OffsetForLeaderEpochResponseV0(Serializer[OffsetForLeaderEpochResponse]):
+    """Version 0: topics []OffsetForLeaderTopicResult."""
+
+    VERSION = 0
+    MESSAGE = OffsetForLeaderEpochResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[OffsetForLeaderEpochResponse, int]:
+        m = new(OffsetForLeaderEpochResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_offset_for_leader_topic_result_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_offset_for_leader_topic_result_v0(out, m.topics)
+
+
+class OffsetForLeaderEpochResponseV1(Serializer[OffsetForLeaderEpochResponse]):
+    """Version 1: topics []OffsetForLeaderTopicResult."""
+
+    VERSION = 1
+    MESSAGE = OffsetForLeaderEpochResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[OffsetForLeaderEpochResponse, int]:
+        m = new(OffsetForLeaderEpochResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_offset_for_leader_topic_result_v1(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.topics)
+        _write_offset_for_leader_topic_result_v1(out, m.topics)
+
+
 class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
     """Version 2: throttle_time_ms int32, topics []OffsetForLeaderTopicResult."""
 
@@ -166,7 +273,7 @@ class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_for_leader_topic_result_v2(buf, pos, n)
+        m.topics, pos = _read_offset_for_leader_topic_result_v1(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -176,7 +283,7 @@ class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_for_leader_topic_result_v2(out, m.topics)
+        _write_offset_for_leader_topic_result_v1(out, m.topics)
 
 
 class OffsetForLeaderEpochResponseV3(OffsetForLeaderEpochResponseV2):
@@ -220,6 +327,8 @@ class OffsetForLeaderEpochResponseV4(Serializer[OffsetForLeaderEpochResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: OffsetForLeaderEpochResponseV0,
+    1: OffsetForLeaderEpochResponseV1,
     2: OffsetForLeaderEpochResponseV2,
     3: OffsetForLeaderEpochResponseV3,
     4: OffsetForLeaderEpochResponseV4,

@@ -42,7 +42,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_partition_produce_data_v3(
+def _read_partition_produce_data_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceData, ...], int]:
     """index int32, records nullable records."""
@@ -63,7 +63,7 @@ def _read_partition_produce_data_v3(
     return tuple(items), pos
 
 
-def _write_partition_produce_data_v3(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
+def _write_partition_produce_data_v0(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -71,7 +71,7 @@ def _write_partition_produce_data_v3(out: bytearray, items: Iterable[PartitionPr
         put_nullable_binary(out, m.records)
 
 
-def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[TopicProduceData, ...], int]:
+def _read_topic_produce_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[TopicProduceData, ...], int]:
     """name string, partition_data []PartitionProduceData."""
     items = []
     for _ in range(count):
@@ -87,20 +87,20 @@ def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> t
         pos += 4
         if n < 0:
             raise Malformed
-        m.partition_data, pos = _read_partition_produce_data_v3(buf, raw, pos, n)
+        m.partition_data, pos = _read_partition_produce_data_v0(buf, raw, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_topic_produce_data_v3(out: bytearray, items: Iterable[TopicProduceData]) -> None:
+def _write_topic_produce_data_v0(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_data)
-        _write_partition_produce_data_v3(out, m.partition_data)
+        _write_partition_produce_data_v0(out, m.partition_data)
 
 
 def _read_partition_produce_data_v9(
@@ -217,6 +217,45 @@ def _write_topic_produce_data_v13(out: bytearray, items: Iterable[TopicProduceDa
             put_tags(out, (), m.unknown_tags)
 
 
+class ProduceRequestV0(Serializer[ProduceRequest]):
+    """Version 0: acks int16, timeout_ms int32, topic_data []TopicProduceData."""
+
+    VERSION = 0
+    MESSAGE = ProduceRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ProduceRequest, int]:
+        m = new(ProduceRequest)
+        m.acks, m.timeout_ms, n = _unpack_hii(buf, pos)
+        pos += 10
+        if n < 0:
+            raise Malformed
+        m.topic_data, pos = _read_topic_produce_data_v0(buf, raw, pos, n)
+        m.transactional_id = None
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ProduceRequest, out: bytearray) -> None:
+        if m.transactional_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_hi(m.acks, m.timeout_ms)
+        put_count(out, m.topic_data)
+        _write_topic_produce_data_v0(out, m.topic_data)
+
+
+class ProduceRequestV1(ProduceRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class ProduceRequestV2(ProduceRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 2
+
+
 class ProduceRequestV3(Serializer[ProduceRequest]):
     """Version 3: transactional_id nullable string, acks int16, timeout_ms int32, topic_data []TopicProduceData."""
 
@@ -239,7 +278,7 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
         pos += 10
         if n < 0:
             raise Malformed
-        m.topic_data, pos = _read_topic_produce_data_v3(buf, raw, pos, n)
+        m.topic_data, pos = _read_topic_produce_data_v0(buf, raw, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -250,7 +289,7 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
         put_nullable_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
         put_count(out, m.topic_data)
-        _write_topic_produce_data_v3(out, m.topic_data)
+        _write_topic_produce_data_v0(out, m.topic_data)
 
 
 class ProduceRequestV4(ProduceRequestV3):
@@ -394,6 +433,9 @@ class ProduceRequestV13(Serializer[ProduceRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ProduceRequestV0,
+    1: ProduceRequestV1,
+    2: ProduceRequestV2,
     3: ProduceRequestV3,
     4: ProduceRequestV4,
     5: ProduceRequestV5,

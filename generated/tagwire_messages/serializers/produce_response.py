@@ -40,6 +40,7 @@ _TAGS_0 = frozenset({0})
 _ZERO_UUID = UUID(int=0)
 _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
+_pack_ihq = Struct(">ihq").pack
 _pack_ihqq = Struct(">ihqq").pack
 _pack_ihqqq = Struct(">ihqqq").pack
 _pack_ii = Struct(">ii").pack
@@ -48,6 +49,7 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
+_unpack_ihq = Struct(">ihq").unpack_from
 _unpack_ihqq = Struct(">ihqq").unpack_from
 _unpack_ihqqq = Struct(">ihqqq").unpack_from
 _unpack_ihqqqB = Struct(">ihqqqB").unpack_from
@@ -55,7 +57,67 @@ _unpack_ihqqqi = Struct(">ihqqqi").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 
 
-def _read_partition_produce_response_v3(
+def _read_partition_produce_response_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[PartitionProduceResponse, ...], int]:
+    """index int32, error_code int16, base_offset int64."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionProduceResponse)
+        m.index, m.error_code, m.base_offset = _unpack_ihq(buf, pos)
+        pos += 14
+        m.log_append_time_ms = -1
+        m.log_start_offset = -1
+        m.record_errors = ()
+        m.error_message = None
+        m.current_leader = LeaderIdAndEpoch()
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_partition_produce_response_v0(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
+    for m in items:
+        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        out += _pack_ihq(m.index, m.error_code, m.base_offset)
+
+
+def _read_topic_produce_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
+    """name string, partition_responses []PartitionProduceResponse."""
+    items = []
+    for _ in range(count):
+        m = new(TopicProduceResponse)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partition_responses, pos = _read_partition_produce_response_v0(buf, pos, n)
+        m.topic_id = _ZERO_UUID
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_produce_response_v0(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partition_responses)
+        _write_partition_produce_response_v0(out, m.partition_responses)
+
+
+def _read_partition_produce_response_v2(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
     """index int32, error_code int16, base_offset int64, log_append_time_ms int64."""
@@ -73,7 +135,7 @@ def _read_partition_produce_response_v3(
     return tuple(items), pos
 
 
-def _write_partition_produce_response_v3(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
+def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
         if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
             m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
@@ -82,7 +144,7 @@ def _write_partition_produce_response_v3(out: bytearray, items: Iterable[Partiti
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
 
 
-def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
+def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
     """name string, partition_responses []PartitionProduceResponse."""
     items = []
     for _ in range(count):
@@ -98,20 +160,20 @@ def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[t
         pos += 4
         if n < 0:
             raise Malformed
-        m.partition_responses, pos = _read_partition_produce_response_v3(buf, pos, n)
+        m.partition_responses, pos = _read_partition_produce_response_v2(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_topic_produce_response_v3(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
+def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
-        _write_partition_produce_response_v3(out, m.partition_responses)
+        _write_partition_produce_response_v2(out, m.partition_responses)
 
 
 def _read_partition_produce_response_v5(
@@ -608,10 +670,10 @@ def _write_topic_produce_response_v13(out: bytearray, items: Iterable[TopicProdu
             put_tags(out, (), m.unknown_tags)
 
 
-class ProduceResponseV3(Serializer[ProduceResponse]):
-    """Version 3: responses []TopicProduceResponse, throttle_time_ms int32."""
+class ProduceResponseV0(Serializer[ProduceResponse]):
+    """Version 0: responses []TopicProduceResponse."""
 
-    VERSION = 3
+    VERSION = 0
     MESSAGE = ProduceResponse
 
     @staticmethod
@@ -621,7 +683,34 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.responses, pos = _read_topic_produce_response_v3(buf, pos, n)
+        m.responses, pos = _read_topic_produce_response_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.node_endpoints = ()
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ProduceResponse, out: bytearray) -> None:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        put_count(out, m.responses)
+        _write_topic_produce_response_v0(out, m.responses)
+
+
+class ProduceResponseV1(Serializer[ProduceResponse]):
+    """Version 1: responses []TopicProduceResponse, throttle_time_ms int32."""
+
+    VERSION = 1
+    MESSAGE = ProduceResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ProduceResponse, int]:
+        m = new(ProduceResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_topic_produce_response_v0(buf, pos, n)
         (m.throttle_time_ms,) = _unpack_i(buf, pos)
         pos += 4
         m.node_endpoints = ()
@@ -633,12 +722,47 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
         if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.responses)
-        _write_topic_produce_response_v3(out, m.responses)
+        _write_topic_produce_response_v0(out, m.responses)
         out += _pack_i(m.throttle_time_ms)
 
 
-class ProduceResponseV4(ProduceResponseV3):
-    """The same fields and bytes as version 3."""
+class ProduceResponseV2(Serializer[ProduceResponse]):
+    """Version 2: responses []TopicProduceResponse, throttle_time_ms int32."""
+
+    VERSION = 2
+    MESSAGE = ProduceResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ProduceResponse, int]:
+        m = new(ProduceResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_topic_produce_response_v2(buf, pos, n)
+        (m.throttle_time_ms,) = _unpack_i(buf, pos)
+        pos += 4
+        m.node_endpoints = ()
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ProduceResponse, out: bytearray) -> None:
+        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        put_count(out, m.responses)
+        _write_topic_produce_response_v2(out, m.responses)
+        out += _pack_i(m.throttle_time_ms)
+
+
+class ProduceResponseV3(ProduceResponseV2):
+    """The same fields and bytes as version 2."""
+
+    VERSION = 3
+
+
+class ProduceResponseV4(ProduceResponseV2):
+    """The same fields and bytes as version 2."""
 
     VERSION = 4
 
@@ -881,6 +1005,9 @@ class ProduceResponseV13(Serializer[ProduceResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ProduceResponseV0,
+    1: ProduceResponseV1,
+    2: ProduceResponseV2,
     3: ProduceResponseV3,
     4: ProduceResponseV4,
     5: ProduceResponseV5,

@@ -16,10 +16,10 @@ _unpack_q = Struct(">q").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 
 
-class RenewDelegationTokenRequestV1(Serializer[RenewDelegationTokenRequest]):
-    """Version 1: hmac bytes, renew_period_ms int64."""
+class RenewDelegationTokenRequestV0(Serializer[RenewDelegationTokenRequest]):
+    """Version 0: hmac bytes, renew_period_ms int64."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = RenewDelegationTokenRequest
 
     @staticmethod
@@ -43,6 +43,12 @@ class RenewDelegationTokenRequestV1(Serializer[RenewDelegationTokenRequest]):
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)
+
+
+class RenewDelegationTokenRequestV1(RenewDelegationTokenRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class RenewDelegationTokenRequestV2(Serializer[RenewDelegationTokenRequest]):
@@ -81,6 +87,7 @@ class RenewDelegationTokenRequestV2(Serializer[RenewDelegationTokenRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: RenewDelegationTokenRequestV0,
     1: RenewDelegationTokenRequestV1,
     2: RenewDelegationTokenRequestV2,
 }

@@ -15,10 +15,10 @@ _unpack_hqi = Struct(">hqi").unpack_from
 _unpack_hqiB = Struct(">hqiB").unpack_from
 
 
-class RenewDelegationTokenResponseV1(Serializer[RenewDelegationTokenResponse]):
-    """Version 1: error_code int16, expiry_timestamp_ms int64, throttle_time_ms int32."""
+class RenewDelegationTokenResponseV0(Serializer[RenewDelegationTokenResponse]):
+    """Version 0: error_code int16, expiry_timestamp_ms int64, throttle_time_ms int32."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = RenewDelegationTokenResponse
 
     @staticmethod
@@ -34,6 +34,12 @@ class RenewDelegationTokenResponseV1(Serializer[RenewDelegationTokenResponse]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
+
+
+class RenewDelegationTokenResponseV1(RenewDelegationTokenResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
@@ -62,6 +68,7 @@ class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: RenewDelegationTokenResponseV0,
     1: RenewDelegationTokenResponseV1,
     2: RenewDelegationTokenResponseV2,
 }

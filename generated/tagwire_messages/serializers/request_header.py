@@ -11,7 +11,30 @@ from tagwire.wire import new, null, put_nullable_string, Refused
 from tagwire_messages.request_header import RequestHeader
 
 _pack_hhi = Struct(">hhi").pack
+_unpack_hhi = Struct(">hhi").unpack_from
 _unpack_hhih = Struct(">hhih").unpack_from
+
+
+class RequestHeaderV0(Serializer[RequestHeader]):
+    """Version 0: request_api_key int16, request_api_version int16, correlation_id int32."""
+
+    VERSION = 0
+    MESSAGE = RequestHeader
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[RequestHeader, int]:
+        m = new(RequestHeader)
+        m.request_api_key, m.request_api_version, m.correlation_id = _unpack_hhi(buf, pos)
+        pos += 8
+        m.client_id = ""
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: RequestHeader, out: bytearray) -> None:
+        if m.client_id != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+            raise Refused
+        out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
 
 
 class RequestHeaderV1(Serializer[RequestHeader]):
@@ -80,6 +103,7 @@ class RequestHeaderV2(Serializer[RequestHeader]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: RequestHeaderV0,
     1: RequestHeaderV1,
     2: RequestHeaderV2,
 }

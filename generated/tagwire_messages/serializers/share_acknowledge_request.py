@@ -42,7 +42,7 @@ _unpack_int8s = fixed_array("int8").unpackers
 _unpack_qqB = Struct(">qqB").unpack_from
 
 
-def _read_acknowledgement_batch_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgementBatch, ...], int]:
+def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgementBatch, ...], int]:
     """first_offset int64, last_offset int64, acknowledge_types compact []int8."""
     items = []
     for _ in range(count):
@@ -66,7 +66,7 @@ def _read_acknowledgement_batch_v1(buf: bytes, pos: int, count: int) -> tuple[tu
     return tuple(items), pos
 
 
-def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
+def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
@@ -83,7 +83,7 @@ def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[Acknowledgem
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_acknowledge_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgePartition, ...], int]:
+def _read_acknowledge_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgePartition, ...], int]:
     """partition_index int32, acknowledgement_batches compact []AcknowledgementBatch."""
     items = []
     for _ in range(count):
@@ -94,7 +94,7 @@ def _read_acknowledge_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tu
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.acknowledgement_batches, pos = _read_acknowledgement_batch_v1(buf, pos, n - 1)
+        m.acknowledgement_batches, pos = _read_acknowledgement_batch_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -104,18 +104,18 @@ def _read_acknowledge_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tu
     return tuple(items), pos
 
 
-def _write_acknowledge_partition_v1(out: bytearray, items: Iterable[AcknowledgePartition]) -> None:
+def _write_acknowledge_partition_v0(out: bytearray, items: Iterable[AcknowledgePartition]) -> None:
     for m in items:
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
-        _write_acknowledgement_batch_v1(out, m.acknowledgement_batches)
+        _write_acknowledgement_batch_v0(out, m.acknowledgement_batches)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_acknowledge_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgeTopic, ...], int]:
+def _read_acknowledge_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgeTopic, ...], int]:
     """topic_id uuid, partitions compact []AcknowledgePartition."""
     items = []
     for _ in range(count):
@@ -127,7 +127,7 @@ def _read_acknowledge_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_acknowledge_partition_v1(buf, pos, n - 1)
+        m.partitions, pos = _read_acknowledge_partition_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -137,22 +137,22 @@ def _read_acknowledge_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[
     return tuple(items), pos
 
 
-def _write_acknowledge_topic_v1(out: bytearray, items: Iterable[AcknowledgeTopic]) -> None:
+def _write_acknowledge_topic_v0(out: bytearray, items: Iterable[AcknowledgeTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_acknowledge_partition_v1(out, m.partitions)
+        _write_acknowledge_partition_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-class ShareAcknowledgeRequestV1(Serializer[ShareAcknowledgeRequest]):
-    """Version 1, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+class ShareAcknowledgeRequestV0(Serializer[ShareAcknowledgeRequest]):
+    """Version 0, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
     int32, topics compact []AcknowledgeTopic."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareAcknowledgeRequest
 
     @staticmethod
@@ -184,7 +184,7 @@ class ShareAcknowledgeRequestV1(Serializer[ShareAcknowledgeRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_acknowledge_topic_v1(buf, pos, n - 1)
+        m.topics, pos = _read_acknowledge_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -201,11 +201,17 @@ class ShareAcknowledgeRequestV1(Serializer[ShareAcknowledgeRequest]):
         put_nullable_compact_string(out, m.member_id)
         out += _pack_i(m.share_session_epoch)
         put_compact_count(out, m.topics)
-        _write_acknowledge_topic_v1(out, m.topics)
+        _write_acknowledge_topic_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class ShareAcknowledgeRequestV1(ShareAcknowledgeRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
@@ -245,7 +251,7 @@ class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_acknowledge_topic_v1(buf, pos, n - 1)
+        m.topics, pos = _read_acknowledge_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -259,7 +265,7 @@ class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
         put_nullable_compact_string(out, m.member_id)
         out += _pack_iB(m.share_session_epoch, BOOLEAN_BYTES[m.is_renew_ack])
         put_compact_count(out, m.topics)
-        _write_acknowledge_topic_v1(out, m.topics)
+        _write_acknowledge_topic_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -267,6 +273,7 @@ class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareAcknowledgeRequestV0,
     1: ShareAcknowledgeRequestV1,
     2: ShareAcknowledgeRequestV2,
 }

@@ -37,7 +37,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 
 
-def _read_leader_id_and_epoch_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[LeaderIdAndEpoch, ...], int]:
+def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[LeaderIdAndEpoch, ...], int]:
     """leader_id int32, leader_epoch int32."""
     items = []
     for _ in range(count):
@@ -51,7 +51,7 @@ def _read_leader_id_and_epoch_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
     return tuple(items), pos
 
 
-def _write_leader_id_and_epoch_v1(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
+def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -60,7 +60,7 @@ def _write_leader_id_and_epoch_v1(out: bytearray, items: Iterable[LeaderIdAndEpo
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
     """partition_index int32, error_code int16, error_message nullable compact string, current_leader
     LeaderIdAndEpoch."""
     items = []
@@ -76,7 +76,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
             end = pos + n - 1
             m.error_message = buf[pos:end].decode()
             pos = end
-        (m.current_leader,), pos = _read_leader_id_and_epoch_v1(buf, pos, 1)
+        (m.current_leader,), pos = _read_leader_id_and_epoch_v0(buf, pos, 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -86,18 +86,18 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
     return tuple(items), pos
 
 
-def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
-        _write_leader_id_and_epoch_v1(out, (m.current_leader,))
+        _write_leader_id_and_epoch_v0(out, (m.current_leader,))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_share_acknowledge_topic_response_v1(
+def _read_share_acknowledge_topic_response_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[ShareAcknowledgeTopicResponse, ...], int]:
     """topic_id uuid, partitions compact []PartitionData."""
@@ -111,7 +111,7 @@ def _read_share_acknowledge_topic_response_v1(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_partition_data_v1(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_data_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -121,18 +121,18 @@ def _read_share_acknowledge_topic_response_v1(
     return tuple(items), pos
 
 
-def _write_share_acknowledge_topic_response_v1(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse]) -> None:
+def _write_share_acknowledge_topic_response_v0(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_partition_data_v1(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
+def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
     """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
@@ -165,7 +165,7 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
     return tuple(items), pos
 
 
-def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
+def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -177,11 +177,11 @@ def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> No
             put_tags(out, (), m.unknown_tags)
 
 
-class ShareAcknowledgeResponseV1(Serializer[ShareAcknowledgeResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+class ShareAcknowledgeResponseV0(Serializer[ShareAcknowledgeResponse]):
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
     responses compact []ShareAcknowledgeTopicResponse, node_endpoints compact []NodeEndpoint."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareAcknowledgeResponse
 
     @staticmethod
@@ -203,14 +203,14 @@ class ShareAcknowledgeResponseV1(Serializer[ShareAcknowledgeResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.responses, pos = _read_share_acknowledge_topic_response_v1(buf, pos, n - 1)
+        m.responses, pos = _read_share_acknowledge_topic_response_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.node_endpoints, pos = _read_node_endpoint_v1(buf, pos, n - 1)
+        m.node_endpoints, pos = _read_node_endpoint_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -224,13 +224,19 @@ class ShareAcknowledgeResponseV1(Serializer[ShareAcknowledgeResponse]):
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)
-        _write_share_acknowledge_topic_response_v1(out, m.responses)
+        _write_share_acknowledge_topic_response_v0(out, m.responses)
         put_compact_count(out, m.node_endpoints)
-        _write_node_endpoint_v1(out, m.node_endpoints)
+        _write_node_endpoint_v0(out, m.node_endpoints)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
+
+
+class ShareAcknowledgeResponseV1(ShareAcknowledgeResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
 
 
 class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
@@ -260,14 +266,14 @@ class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.responses, pos = _read_share_acknowledge_topic_response_v1(buf, pos, n - 1)
+        m.responses, pos = _read_share_acknowledge_topic_response_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.node_endpoints, pos = _read_node_endpoint_v1(buf, pos, n - 1)
+        m.node_endpoints, pos = _read_node_endpoint_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -281,9 +287,9 @@ class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
         put_nullable_compact_string(out, m.error_message)
         out += _pack_i(m.acquisition_lock_timeout_ms)
         put_compact_count(out, m.responses)
-        _write_share_acknowledge_topic_response_v1(out, m.responses)
+        _write_share_acknowledge_topic_response_v0(out, m.responses)
         put_compact_count(out, m.node_endpoints)
-        _write_node_endpoint_v1(out, m.node_endpoints)
+        _write_node_endpoint_v0(out, m.node_endpoints)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -291,6 +297,7 @@ class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareAcknowledgeResponseV0,
     1: ShareAcknowledgeResponseV1,
     2: ShareAcknowledgeResponseV2,
 }

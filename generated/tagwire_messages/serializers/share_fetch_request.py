@@ -34,6 +34,8 @@ _int32s = fixed_array("int32")
 _int8s = fixed_array("int8")
 _pack_16s = Struct(">16s").pack
 _pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_iiii = Struct(">iiii").pack
 _pack_iiiiii = Struct(">iiiiii").pack
 _pack_iiiiiibB = Struct(">iiiiiibB").pack
 _pack_int32s = fixed_array("int32").packers
@@ -41,6 +43,8 @@ _pack_int8s = fixed_array("int8").packers
 _pack_qq = Struct(">qq").pack
 _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_unpack_iiiiB = Struct(">iiiiB").unpack_from
 _unpack_iiiiiiB = Struct(">iiiiiiB").unpack_from
 _unpack_iiiiiibBB = Struct(">iiiiiibBB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
@@ -48,7 +52,7 @@ _unpack_int8s = fixed_array("int8").unpackers
 _unpack_qqB = Struct(">qqB").unpack_from
 
 
-def _read_acknowledgement_batch_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgementBatch, ...], int]:
+def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AcknowledgementBatch, ...], int]:
     """first_offset int64, last_offset int64, acknowledge_types compact []int8."""
     items = []
     for _ in range(count):
@@ -72,7 +76,7 @@ def _read_acknowledgement_batch_v1(buf: bytes, pos: int, count: int) -> tuple[tu
     return tuple(items), pos
 
 
-def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
+def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
@@ -83,6 +87,113 @@ def _write_acknowledgement_batch_v1(out: bytearray, items: Iterable[Acknowledgem
             out += _pack_int8s[n](*values)
         else:
             _int8s.put_compact(out, values)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
+    """partition_index int32, partition_max_bytes int32, acknowledgement_batches compact []AcknowledgementBatch."""
+    items = []
+    for _ in range(count):
+        m = new(FetchPartition)
+        m.partition_index, m.partition_max_bytes, n = _unpack_iiB(buf, pos)
+        pos += 9
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.acknowledgement_batches, pos = _read_acknowledgement_batch_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
+    for m in items:
+        out += _pack_ii(m.partition_index, m.partition_max_bytes)
+        put_compact_count(out, m.acknowledgement_batches)
+        _write_acknowledgement_batch_v0(out, m.acknowledgement_batches)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
+    """topic_id uuid, partitions compact []FetchPartition."""
+    items = []
+    for _ in range(count):
+        m = new(FetchTopic)
+        raw_topic_id, n = _unpack_16sB(buf, pos)
+        pos += 17
+        m.topic_id = uuid_of(raw_topic_id)
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_fetch_partition_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
+    for m in items:
+        out += _pack_16s(uuid_bytes(m.topic_id))
+        put_compact_count(out, m.partitions)
+        _write_fetch_partition_v0(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_forgotten_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ForgottenTopic, ...], int]:
+    """topic_id uuid, partitions compact []int32."""
+    items = []
+    for _ in range(count):
+        m = new(ForgottenTopic)
+        raw_topic_id, n = _unpack_16sB(buf, pos)
+        pos += 17
+        m.topic_id = uuid_of(raw_topic_id)
+        if n == 0:
+            raise Malformed
+        if n < 0x80:
+            m.partitions = _unpack_int32s[n - 1](buf, pos)
+            pos += 4 * n - 4
+        else:
+            n, pos = uvarint(buf, pos, n)
+            m.partitions, pos = _int32s.read(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_forgotten_topic_v0(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
+    for m in items:
+        out += _pack_16s(uuid_bytes(m.topic_id))
+        values = m.partitions
+        if values is EMPTY:
+            out.append(1)
+        elif type(values) is tuple and (n := len(values)) < 0x7F:
+            out.append(n + 1)
+            out += _pack_int32s[n](*values)
+        else:
+            _int32s.put_compact(out, values)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -100,7 +211,7 @@ def _read_fetch_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.acknowledgement_batches, pos = _read_acknowledgement_batch_v1(buf, pos, n - 1)
+        m.acknowledgement_batches, pos = _read_acknowledgement_batch_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -117,7 +228,7 @@ def _write_fetch_partition_v1(out: bytearray, items: Iterable[FetchPartition]) -
             raise Refused
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
-        _write_acknowledgement_batch_v1(out, m.acknowledgement_batches)
+        _write_acknowledgement_batch_v0(out, m.acknowledgement_batches)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -157,42 +268,73 @@ def _write_fetch_topic_v1(out: bytearray, items: Iterable[FetchTopic]) -> None:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_forgotten_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ForgottenTopic, ...], int]:
-    """topic_id uuid, partitions compact []int32."""
-    items = []
-    for _ in range(count):
-        m = new(ForgottenTopic)
-        raw_topic_id, n = _unpack_16sB(buf, pos)
+class ShareFetchRequestV0(Serializer[ShareFetchRequest]):
+    """Version 0, flexible: group_id nullable compact string, member_id nullable compact string, share_session_epoch
+    int32, max_wait_ms int32, min_bytes int32, max_bytes int32, topics compact []FetchTopic,
+    forgotten_topics_data compact []ForgottenTopic."""
+
+    VERSION = 0
+    MESSAGE = ShareFetchRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ShareFetchRequest, int]:
+        m = new(ShareFetchRequest)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            m.group_id = None
+        else:
+            if n >= 0x80:
+                n, pos = string_length(buf, pos, n)
+            end = pos + n - 1
+            m.group_id = buf[pos:end].decode()
+            pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            m.member_id = None
+        else:
+            if n >= 0x80:
+                n, pos = string_length(buf, pos, n)
+            end = pos + n - 1
+            m.member_id = buf[pos:end].decode()
+            pos = end
+        m.share_session_epoch, m.max_wait_ms, m.min_bytes, m.max_bytes, n = _unpack_iiiiB(buf, pos)
         pos += 17
-        m.topic_id = uuid_of(raw_topic_id)
         if n == 0:
             raise Malformed
-        if n < 0x80:
-            m.partitions = _unpack_int32s[n - 1](buf, pos)
-            pos += 4 * n - 4
-        else:
+        if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-            m.partitions, pos = _int32s.read(buf, pos, n - 1)
+        m.topics, pos = _read_fetch_topic_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.forgotten_topics_data, pos = _read_forgotten_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
-        items.append(m)
-    return tuple(items), pos
+        m.max_records = 0
+        m.batch_size = 0
+        m.share_acquire_mode = 0
+        m.is_renew_ack = False
+        return m, pos
 
-
-def _write_forgotten_topic_v1(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
-    for m in items:
-        out += _pack_16s(uuid_bytes(m.topic_id))
-        values = m.partitions
-        if values is EMPTY:
-            out.append(1)
-        elif type(values) is tuple and (n := len(values)) < 0x7F:
-            out.append(n + 1)
-            out += _pack_int32s[n](*values)
-        else:
-            _int32s.put_compact(out, values)
+    @staticmethod
+    def write(m: ShareFetchRequest, out: bytearray) -> None:
+        if m.max_records != 0 or m.batch_size != 0 or m.is_renew_ack != False:
+            raise Refused
+        put_nullable_compact_string(out, m.group_id)
+        put_nullable_compact_string(out, m.member_id)
+        out += _pack_iiii(m.share_session_epoch, m.max_wait_ms, m.min_bytes, m.max_bytes)
+        put_compact_count(out, m.topics)
+        _write_fetch_topic_v0(out, m.topics)
+        put_compact_count(out, m.forgotten_topics_data)
+        _write_forgotten_topic_v0(out, m.forgotten_topics_data)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -245,7 +387,7 @@ class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.forgotten_topics_data, pos = _read_forgotten_topic_v1(buf, pos, n - 1)
+        m.forgotten_topics_data, pos = _read_forgotten_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -265,7 +407,7 @@ class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
         put_compact_count(out, m.topics)
         _write_fetch_topic_v1(out, m.topics)
         put_compact_count(out, m.forgotten_topics_data)
-        _write_forgotten_topic_v1(out, m.forgotten_topics_data)
+        _write_forgotten_topic_v0(out, m.forgotten_topics_data)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -328,7 +470,7 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.forgotten_topics_data, pos = _read_forgotten_topic_v1(buf, pos, n - 1)
+        m.forgotten_topics_data, pos = _read_forgotten_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -353,7 +495,7 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
         put_compact_count(out, m.topics)
         _write_fetch_topic_v1(out, m.topics)
         put_compact_count(out, m.forgotten_topics_data)
-        _write_forgotten_topic_v1(out, m.forgotten_topics_data)
+        _write_forgotten_topic_v0(out, m.forgotten_topics_data)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -361,6 +503,7 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareFetchRequestV0,
     1: ShareFetchRequestV1,
     2: ShareFetchRequestV2,
 }

@@ -14,7 +14,9 @@ from tagwire.wire import (
     put_compact_binary,
     put_compact_count,
     put_compact_string,
+    put_nullable_compact_binary,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -43,7 +45,7 @@ _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_qqhB = Struct(">qqhB").unpack_from
 
 
-def _read_leader_id_and_epoch_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[LeaderIdAndEpoch, ...], int]:
+def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[LeaderIdAndEpoch, ...], int]:
     """leader_id int32, leader_epoch int32."""
     items = []
     for _ in range(count):
@@ -57,7 +59,7 @@ def _read_leader_id_and_epoch_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
     return tuple(items), pos
 
 
-def _write_leader_id_and_epoch_v1(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
+def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -66,7 +68,7 @@ def _write_leader_id_and_epoch_v1(out: bytearray, items: Iterable[LeaderIdAndEpo
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_acquired_records_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AcquiredRecords, ...], int]:
+def _read_acquired_records_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AcquiredRecords, ...], int]:
     """first_offset int64, last_offset int64, delivery_count int16."""
     items = []
     for _ in range(count):
@@ -80,9 +82,159 @@ def _read_acquired_records_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[A
     return tuple(items), pos
 
 
-def _write_acquired_records_v1(out: bytearray, items: Iterable[AcquiredRecords]) -> None:
+def _write_acquired_records_v0(out: bytearray, items: Iterable[AcquiredRecords]) -> None:
     for m in items:
         out += _pack_qqh(m.first_offset, m.last_offset, m.delivery_count)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+    """partition_index int32, error_code int16, error_message nullable compact string, acknowledge_error_code int16,
+    acknowledge_error_message nullable compact string, current_leader LeaderIdAndEpoch, records nullable
+    compact records, acquired_records compact []AcquiredRecords."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionData)
+        m.partition_index, m.error_code, n = _unpack_ihB(buf, pos)
+        pos += 7
+        if n == 0:
+            m.error_message = None
+        else:
+            if n >= 0x80:
+                n, pos = string_length(buf, pos, n)
+            end = pos + n - 1
+            m.error_message = buf[pos:end].decode()
+            pos = end
+        m.acknowledge_error_code, n = _unpack_hB(buf, pos)
+        pos += 3
+        if n == 0:
+            m.acknowledge_error_message = None
+        else:
+            if n >= 0x80:
+                n, pos = string_length(buf, pos, n)
+            end = pos + n - 1
+            m.acknowledge_error_message = buf[pos:end].decode()
+            pos = end
+        (m.current_leader,), pos = _read_leader_id_and_epoch_v0(buf, pos, 1)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            m.records = None
+        else:
+            if n >= 0x80:
+                n, pos = uvarint(buf, pos, n)
+            end = pos + n - 1
+            m.records = raw[pos:end]
+            pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.acquired_records, pos = _read_acquired_records_v0(buf, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
+    for m in items:
+        out += _pack_ih(m.partition_index, m.error_code)
+        put_nullable_compact_string(out, m.error_message)
+        out += _pack_h(m.acknowledge_error_code)
+        put_nullable_compact_string(out, m.acknowledge_error_message)
+        _write_leader_id_and_epoch_v0(out, (m.current_leader,))
+        put_nullable_compact_binary(out, m.records)
+        put_compact_count(out, m.acquired_records)
+        _write_acquired_records_v0(out, m.acquired_records)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_share_fetchable_topic_response_v0(
+    buf: bytes, raw: Any, pos: int, count: int
+) -> tuple[tuple[ShareFetchableTopicResponse, ...], int]:
+    """topic_id uuid, partitions compact []PartitionData."""
+    items = []
+    for _ in range(count):
+        m = new(ShareFetchableTopicResponse)
+        raw_topic_id, n = _unpack_16sB(buf, pos)
+        pos += 17
+        m.topic_id = uuid_of(raw_topic_id)
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.partitions, pos = _read_partition_data_v0(buf, raw, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_share_fetchable_topic_response_v0(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
+    for m in items:
+        out += _pack_16s(uuid_bytes(m.topic_id))
+        put_compact_count(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
+        if m.unknown_tags is NO_TAGS:
+            out.append(0)
+        else:
+            put_tags(out, (), m.unknown_tags)
+
+
+def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
+    """node_id int32, host compact string, port int32, rack nullable compact string."""
+    items = []
+    for _ in range(count):
+        m = new(NodeEndpoint)
+        m.node_id, n = _unpack_iB(buf, pos)
+        pos += 5
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = string_length(buf, pos, n)
+        end = pos + n - 1
+        m.host = buf[pos:end].decode()
+        pos = end
+        m.port, n = _unpack_iB(buf, pos)
+        pos += 5
+        if n == 0:
+            m.rack = None
+        else:
+            if n >= 0x80:
+                n, pos = string_length(buf, pos, n)
+            end = pos + n - 1
+            m.rack = buf[pos:end].decode()
+            pos = end
+        n = buf[pos]
+        pos += 1
+        m.unknown_tags = NO_TAGS
+        if n:
+            m.unknown_tags, pos = read_tags(buf, pos, n)
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
+    for m in items:
+        out += _pack_i(m.node_id)
+        put_compact_string(out, m.host)
+        out += _pack_i(m.port)
+        put_nullable_compact_string(out, m.rack)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -116,7 +268,7 @@ def _read_partition_data_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple
             end = pos + n - 1
             m.acknowledge_error_message = buf[pos:end].decode()
             pos = end
-        (m.current_leader,), pos = _read_leader_id_and_epoch_v1(buf, pos, 1)
+        (m.current_leader,), pos = _read_leader_id_and_epoch_v0(buf, pos, 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -132,7 +284,7 @@ def _read_partition_data_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.acquired_records, pos = _read_acquired_records_v1(buf, pos, n - 1)
+        m.acquired_records, pos = _read_acquired_records_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -148,10 +300,10 @@ def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> 
         put_nullable_compact_string(out, m.error_message)
         out += _pack_h(m.acknowledge_error_code)
         put_nullable_compact_string(out, m.acknowledge_error_message)
-        _write_leader_id_and_epoch_v1(out, (m.current_leader,))
+        _write_leader_id_and_epoch_v0(out, (m.current_leader,))
         put_compact_binary(out, m.records)
         put_compact_count(out, m.acquired_records)
-        _write_acquired_records_v1(out, m.acquired_records)
+        _write_acquired_records_v0(out, m.acquired_records)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -193,45 +345,58 @@ def _write_share_fetchable_topic_response_v1(out: bytearray, items: Iterable[Sha
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[NodeEndpoint, ...], int]:
-    """node_id int32, host compact string, port int32, rack nullable compact string."""
-    items = []
-    for _ in range(count):
-        m = new(NodeEndpoint)
-        m.node_id, n = _unpack_iB(buf, pos)
-        pos += 5
+class ShareFetchResponseV0(Serializer[ShareFetchResponse]):
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+    responses compact []ShareFetchableTopicResponse, node_endpoints compact []NodeEndpoint."""
+
+    VERSION = 0
+    MESSAGE = ShareFetchResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ShareFetchResponse, int]:
+        m = new(ShareFetchResponse)
+        m.throttle_time_ms, m.error_code, n = _unpack_ihB(buf, pos)
+        pos += 7
         if n == 0:
-            raise Malformed
-        if n >= 0x80:
-            n, pos = string_length(buf, pos, n)
-        end = pos + n - 1
-        m.host = buf[pos:end].decode()
-        pos = end
-        m.port, n = _unpack_iB(buf, pos)
-        pos += 5
-        if n == 0:
-            m.rack = None
+            m.error_message = None
         else:
             if n >= 0x80:
                 n, pos = string_length(buf, pos, n)
             end = pos + n - 1
-            m.rack = buf[pos:end].decode()
+            m.error_message = buf[pos:end].decode()
             pos = end
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.responses, pos = _read_share_fetchable_topic_response_v0(buf, raw, pos, n - 1)
+        n = buf[pos]
+        pos += 1
+        if n == 0:
+            raise Malformed
+        if n >= 0x80:
+            n, pos = uvarint(buf, pos, n)
+        m.node_endpoints, pos = _read_node_endpoint_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
         if n:
             m.unknown_tags, pos = read_tags(buf, pos, n)
-        items.append(m)
-    return tuple(items), pos
+        m.acquisition_lock_timeout_ms = 0
+        return m, pos
 
-
-def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
-    for m in items:
-        out += _pack_i(m.node_id)
-        put_compact_string(out, m.host)
-        out += _pack_i(m.port)
-        put_nullable_compact_string(out, m.rack)
+    @staticmethod
+    def write(m: ShareFetchResponse, out: bytearray) -> None:
+        if m.acquisition_lock_timeout_ms != 0:
+            raise Refused
+        out += _pack_ih(m.throttle_time_ms, m.error_code)
+        put_nullable_compact_string(out, m.error_message)
+        put_compact_count(out, m.responses)
+        _write_share_fetchable_topic_response_v0(out, m.responses)
+        put_compact_count(out, m.node_endpoints)
+        _write_node_endpoint_v0(out, m.node_endpoints)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -272,7 +437,7 @@ class ShareFetchResponseV1(Serializer[ShareFetchResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.node_endpoints, pos = _read_node_endpoint_v1(buf, pos, n - 1)
+        m.node_endpoints, pos = _read_node_endpoint_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -288,7 +453,7 @@ class ShareFetchResponseV1(Serializer[ShareFetchResponse]):
         put_compact_count(out, m.responses)
         _write_share_fetchable_topic_response_v1(out, m.responses)
         put_compact_count(out, m.node_endpoints)
-        _write_node_endpoint_v1(out, m.node_endpoints)
+        _write_node_endpoint_v0(out, m.node_endpoints)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -302,6 +467,7 @@ class ShareFetchResponseV2(ShareFetchResponseV1):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareFetchResponseV0,
     1: ShareFetchResponseV1,
     2: ShareFetchResponseV2,
 }

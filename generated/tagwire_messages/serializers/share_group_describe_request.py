@@ -23,10 +23,10 @@ _pack_B = Struct(">B").pack
 _unpack_BB = Struct(">BB").unpack_from
 
 
-class ShareGroupDescribeRequestV1(Serializer[ShareGroupDescribeRequest]):
-    """Version 1, flexible: group_ids compact []string, include_authorized_operations bool."""
+class ShareGroupDescribeRequestV0(Serializer[ShareGroupDescribeRequest]):
+    """Version 0, flexible: group_ids compact []string, include_authorized_operations bool."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareGroupDescribeRequest
 
     @staticmethod
@@ -58,6 +58,13 @@ class ShareGroupDescribeRequestV1(Serializer[ShareGroupDescribeRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
+class ShareGroupDescribeRequestV1(ShareGroupDescribeRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareGroupDescribeRequestV0,
     1: ShareGroupDescribeRequestV1,
 }

@@ -43,7 +43,7 @@ _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_topic_partitions_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicPartitions, ...], int]:
+def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicPartitions, ...], int]:
     """topic_id uuid, topic_name compact string, partitions compact []int32."""
     items = []
     for _ in range(count):
@@ -77,7 +77,7 @@ def _read_topic_partitions_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[T
     return tuple(items), pos
 
 
-def _write_topic_partitions_v1(out: bytearray, items: Iterable[TopicPartitions]) -> None:
+def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
@@ -95,7 +95,7 @@ def _write_topic_partitions_v1(out: bytearray, items: Iterable[TopicPartitions])
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignment, ...], int]:
+def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignment, ...], int]:
     """topic_partitions compact []TopicPartitions."""
     items = []
     for _ in range(count):
@@ -106,7 +106,7 @@ def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topic_partitions, pos = _read_topic_partitions_v1(buf, pos, n - 1)
+        m.topic_partitions, pos = _read_topic_partitions_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -116,17 +116,17 @@ def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
     return tuple(items), pos
 
 
-def _write_assignment_v1(out: bytearray, items: Iterable[Assignment]) -> None:
+def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
         put_compact_count(out, m.topic_partitions)
-        _write_topic_partitions_v1(out, m.topic_partitions)
+        _write_topic_partitions_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
+def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...], int]:
     """member_id compact string, rack_id nullable compact string, member_epoch int32, client_id compact string,
     client_host compact string, subscribed_topic_names compact []string, assignment Assignment."""
     items = []
@@ -176,7 +176,7 @@ def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
         m.subscribed_topic_names, pos = read_compact_strings(buf, pos, n - 1)
-        (m.assignment,), pos = _read_assignment_v1(buf, pos, 1)
+        (m.assignment,), pos = _read_assignment_v0(buf, pos, 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -186,7 +186,7 @@ def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
     return tuple(items), pos
 
 
-def _write_member_v1(out: bytearray, items: Iterable[Member]) -> None:
+def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.rack_id)
@@ -195,14 +195,14 @@ def _write_member_v1(out: bytearray, items: Iterable[Member]) -> None:
         put_compact_string(out, m.client_host)
         put_compact_count(out, m.subscribed_topic_names)
         put_compact_strings(out, m.subscribed_topic_names)
-        _write_assignment_v1(out, (m.assignment,))
+        _write_assignment_v0(out, (m.assignment,))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
+def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribedGroup, ...], int]:
     """error_code int16, error_message nullable compact string, group_id compact string, group_state compact string,
     group_epoch int32, assignment_epoch int32, assignor_name compact string, members compact []Member,
     authorized_operations int32."""
@@ -252,7 +252,7 @@ def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[De
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.members, pos = _read_member_v1(buf, pos, n - 1)
+        m.members, pos = _read_member_v0(buf, pos, n - 1)
         m.authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -262,7 +262,7 @@ def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[De
     return tuple(items), pos
 
 
-def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -> None:
+def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -271,7 +271,7 @@ def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -
         out += _pack_ii(m.group_epoch, m.assignment_epoch)
         put_compact_string(out, m.assignor_name)
         put_compact_count(out, m.members)
-        _write_member_v1(out, m.members)
+        _write_member_v0(out, m.members)
         out += _pack_i(m.authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -279,10 +279,10 @@ def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -
             put_tags(out, (), m.unknown_tags)
 
 
-class ShareGroupDescribeResponseV1(Serializer[ShareGroupDescribeResponse]):
-    """Version 1, flexible: throttle_time_ms int32, groups compact []DescribedGroup."""
+class ShareGroupDescribeResponseV0(Serializer[ShareGroupDescribeResponse]):
+    """Version 0, flexible: throttle_time_ms int32, groups compact []DescribedGroup."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareGroupDescribeResponse
 
     @staticmethod
@@ -294,7 +294,7 @@ class ShareGroupDescribeResponseV1(Serializer[ShareGroupDescribeResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_described_group_v1(buf, pos, n - 1)
+        m.groups, pos = _read_described_group_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -306,13 +306,20 @@ class ShareGroupDescribeResponseV1(Serializer[ShareGroupDescribeResponse]):
     def write(m: ShareGroupDescribeResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
-        _write_described_group_v1(out, m.groups)
+        _write_described_group_v0(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
+class ShareGroupDescribeResponseV1(ShareGroupDescribeResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareGroupDescribeResponseV0,
     1: ShareGroupDescribeResponseV1,
 }

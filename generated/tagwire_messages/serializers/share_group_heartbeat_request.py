@@ -24,11 +24,11 @@ _pack_i = Struct(">i").pack
 _unpack_iB = Struct(">iB").unpack_from
 
 
-class ShareGroupHeartbeatRequestV1(Serializer[ShareGroupHeartbeatRequest]):
-    """Version 1, flexible: group_id compact string, member_id compact string, member_epoch int32, rack_id nullable
+class ShareGroupHeartbeatRequestV0(Serializer[ShareGroupHeartbeatRequest]):
+    """Version 0, flexible: group_id compact string, member_id compact string, member_epoch int32, rack_id nullable
     compact string, subscribed_topic_names nullable compact []string."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareGroupHeartbeatRequest
 
     @staticmethod
@@ -94,6 +94,13 @@ class ShareGroupHeartbeatRequestV1(Serializer[ShareGroupHeartbeatRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
+class ShareGroupHeartbeatRequestV1(ShareGroupHeartbeatRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareGroupHeartbeatRequestV0,
     1: ShareGroupHeartbeatRequestV1,
 }

@@ -32,7 +32,7 @@ _unpack_iib = Struct(">iib").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_topic_partitions_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicPartitions, ...], int]:
+def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicPartitions, ...], int]:
     """topic_id uuid, partitions compact []int32."""
     items = []
     for _ in range(count):
@@ -57,7 +57,7 @@ def _read_topic_partitions_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[T
     return tuple(items), pos
 
 
-def _write_topic_partitions_v1(out: bytearray, items: Iterable[TopicPartitions]) -> None:
+def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -74,7 +74,7 @@ def _write_topic_partitions_v1(out: bytearray, items: Iterable[TopicPartitions])
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignment, ...], int]:
+def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignment, ...], int]:
     """topic_partitions compact []TopicPartitions."""
     items = []
     for _ in range(count):
@@ -85,7 +85,7 @@ def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topic_partitions, pos = _read_topic_partitions_v1(buf, pos, n - 1)
+        m.topic_partitions, pos = _read_topic_partitions_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -95,22 +95,22 @@ def _read_assignment_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
     return tuple(items), pos
 
 
-def _write_assignment_v1(out: bytearray, items: Iterable[Assignment]) -> None:
+def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
         put_compact_count(out, m.topic_partitions)
-        _write_topic_partitions_v1(out, m.topic_partitions)
+        _write_topic_partitions_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-class ShareGroupHeartbeatResponseV1(Serializer[ShareGroupHeartbeatResponse]):
-    """Version 1, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
+class ShareGroupHeartbeatResponseV0(Serializer[ShareGroupHeartbeatResponse]):
+    """Version 0, flexible: throttle_time_ms int32, error_code int16, error_message nullable compact string,
     member_id nullable compact string, member_epoch int32, heartbeat_interval_ms int32, assignment nullable
     Assignment."""
 
-    VERSION = 1
+    VERSION = 0
     MESSAGE = ShareGroupHeartbeatResponse
 
     @staticmethod
@@ -139,7 +139,7 @@ class ShareGroupHeartbeatResponseV1(Serializer[ShareGroupHeartbeatResponse]):
         m.member_epoch, m.heartbeat_interval_ms, n = _unpack_iib(buf, pos)
         pos += 9
         if n == 1:
-            (m.assignment,), pos = _read_assignment_v1(buf, pos, 1)
+            (m.assignment,), pos = _read_assignment_v0(buf, pos, 1)
         elif n == -1:
             m.assignment = None
         else:
@@ -161,13 +161,20 @@ class ShareGroupHeartbeatResponseV1(Serializer[ShareGroupHeartbeatResponse]):
             out += b"\xff"
         else:
             out += b"\x01"
-            _write_assignment_v1(out, (m.assignment,))
+            _write_assignment_v0(out, (m.assignment,))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
+class ShareGroupHeartbeatResponseV1(ShareGroupHeartbeatResponseV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ShareGroupHeartbeatResponseV0,
     1: ShareGroupHeartbeatResponseV1,
 }

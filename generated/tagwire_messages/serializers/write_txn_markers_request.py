@@ -16,6 +16,9 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    put_count,
+    put_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -26,10 +29,75 @@ _pack_i = Struct(">i").pack
 _pack_ib = Struct(">ib").pack
 _pack_int32s = fixed_array("int32").packers
 _pack_qhB = Struct(">qhB").pack
+_unpack_h = Struct(">h").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ibB = Struct(">ibB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 _unpack_qhBB = Struct(">qhBB").unpack_from
+_unpack_qhBi = Struct(">qhBi").unpack_from
+
+
+def _read_writable_txn_marker_topic_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[WritableTxnMarkerTopic, ...], int]:
+    """name string, partition_indexes []int32."""
+    items = []
+    for _ in range(count):
+        m = new(WritableTxnMarkerTopic)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partition_indexes, pos = _int32s.read(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_writable_txn_marker_topic_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        _int32s.put(out, m.partition_indexes)
+
+
+def _read_writable_txn_marker_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[WritableTxnMarker, ...], int]:
+    """producer_id int64, producer_epoch int16, transaction_result bool, topics []WritableTxnMarkerTopic,
+    coordinator_epoch int32."""
+    items = []
+    for _ in range(count):
+        m = new(WritableTxnMarker)
+        m.producer_id, m.producer_epoch, raw_transaction_result, n = _unpack_qhBi(buf, pos)
+        pos += 15
+        m.transaction_result = BOOLEANS[raw_transaction_result]
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_writable_txn_marker_topic_v0(buf, pos, n)
+        (m.coordinator_epoch,) = _unpack_i(buf, pos)
+        pos += 4
+        m.transaction_version = 0
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_writable_txn_marker_v0(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
+        put_count(out, m.topics)
+        _write_writable_txn_marker_topic_v0(out, m.topics)
+        out += _pack_i(m.coordinator_epoch)
 
 
 def _read_writable_txn_marker_topic_v1(
@@ -155,6 +223,31 @@ def _write_writable_txn_marker_v2(out: bytearray, items: Iterable[WritableTxnMar
             put_tags(out, (), m.unknown_tags)
 
 
+class WriteTxnMarkersRequestV0(Serializer[WriteTxnMarkersRequest]):
+    """Version 0: markers []WritableTxnMarker."""
+
+    VERSION = 0
+    MESSAGE = WriteTxnMarkersRequest
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[WriteTxnMarkersRequest, int]:
+        m = new(WriteTxnMarkersRequest)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.markers, pos = _read_writable_txn_marker_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.markers)
+        _write_writable_txn_marker_v0(out, m.markers)
+
+
 class WriteTxnMarkersRequestV1(Serializer[WriteTxnMarkersRequest]):
     """Version 1, flexible: markers compact []WritableTxnMarker."""
 
@@ -222,6 +315,7 @@ class WriteTxnMarkersRequestV2(Serializer[WriteTxnMarkersRequest]):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: WriteTxnMarkersRequestV0,
     1: WriteTxnMarkersRequestV1,
     2: WriteTxnMarkersRequestV2,
 }

@@ -8,7 +8,17 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import (
+    Malformed,
+    new,
+    put_compact_count,
+    put_compact_string,
+    put_count,
+    put_string,
+    Refused,
+    string_length,
+    uvarint,
+)
 from tagwire_messages.write_txn_markers_response import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -18,8 +28,94 @@ from tagwire_messages.write_txn_markers_response import (
 
 _pack_ih = Struct(">ih").pack
 _pack_q = Struct(">q").pack
+_unpack_h = Struct(">h").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
+_unpack_qi = Struct(">qi").unpack_from
+
+
+def _read_writable_txn_marker_partition_result_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[WritableTxnMarkerPartitionResult, ...], int]:
+    """partition_index int32, error_code int16."""
+    items = []
+    for _ in range(count):
+        m = new(WritableTxnMarkerPartitionResult)
+        m.partition_index, m.error_code = _unpack_ih(buf, pos)
+        pos += 6
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_writable_txn_marker_partition_result_v0(
+    out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
+) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_ih(m.partition_index, m.error_code)
+
+
+def _read_writable_txn_marker_topic_result_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[WritableTxnMarkerTopicResult, ...], int]:
+    """name string, partitions []WritableTxnMarkerPartitionResult."""
+    items = []
+    for _ in range(count):
+        m = new(WritableTxnMarkerTopicResult)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partitions, pos = _read_writable_txn_marker_partition_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_writable_txn_marker_topic_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partitions)
+        _write_writable_txn_marker_partition_result_v0(out, m.partitions)
+
+
+def _read_writable_txn_marker_result_v0(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[WritableTxnMarkerResult, ...], int]:
+    """producer_id int64, topics []WritableTxnMarkerTopicResult."""
+    items = []
+    for _ in range(count):
+        m = new(WritableTxnMarkerResult)
+        m.producer_id, n = _unpack_qi(buf, pos)
+        pos += 12
+        if n < 0:
+            raise Malformed
+        m.topics, pos = _read_writable_txn_marker_topic_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_writable_txn_marker_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
+    for m in items:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        out += _pack_q(m.producer_id)
+        put_count(out, m.topics)
+        _write_writable_txn_marker_topic_result_v0(out, m.topics)
 
 
 def _read_writable_txn_marker_partition_result_v1(
@@ -126,6 +222,31 @@ def _write_writable_txn_marker_result_v1(out: bytearray, items: Iterable[Writabl
             put_tags(out, (), m.unknown_tags)
 
 
+class WriteTxnMarkersResponseV0(Serializer[WriteTxnMarkersResponse]):
+    """Version 0: markers []WritableTxnMarkerResult."""
+
+    VERSION = 0
+    MESSAGE = WriteTxnMarkersResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[WriteTxnMarkersResponse, int]:
+        m = new(WriteTxnMarkersResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.markers, pos = _read_writable_txn_marker_result_v0(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
+        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+            raise Refused
+        put_count(out, m.markers)
+        _write_writable_txn_marker_result_v0(out, m.markers)
+
+
 class WriteTxnMarkersResponseV1(Serializer[WriteTxnMarkersResponse]):
     """Version 1, flexible: markers compact []WritableTxnMarkerResult."""
 
@@ -166,6 +287,7 @@ class WriteTxnMarkersResponseV2(WriteTxnMarkersResponseV1):
 
 
 SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: WriteTxnMarkersResponseV0,
     1: WriteTxnMarkersResponseV1,
     2: WriteTxnMarkersResponseV2,
 }

@@ -19,7 +19,7 @@ from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "SpecText", "spec_texts"]
+__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "SpecText", "release_name", "spec_texts"]
 
 COMPONENTS: Final = {
     "kafka-clients": "clients",
@@ -30,8 +30,9 @@ COMPONENTS: Final = {
     "kafka-storage": "remote-log",
     "kafka-streams": "streams",
     "kafka-transaction-coordinator": "transaction",
+    "kafka_2.13": "core",
 }
-"""The component of each artifact of org.apache.kafka that has specs."""
+"""The component of each artifact of org.apache.kafka that has specs; core's have moved to others since."""
 
 SPEC_BYTES: Final = 1 << 20
 """The most that one spec may have; the largest of Kafka 4.4.0 has 13 kB."""
@@ -40,7 +41,7 @@ TOTAL_BYTES: Final = 64 << 20
 
 _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?)-\d[\w.-]*")
+_RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?(?:_\d+\.\d+)?)-(?P<release>\d[\w.-]*)")
 
 # What zipfile raises for an archive that is damaged or encrypted.
 _ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
@@ -61,21 +62,25 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
     """The specs of a jar or of a directory, sorted by path.
 
     `component` is for a source whose name does not tell it, and wins over what its name tells.
-    Raises SpecError for what can't be read, is hostile or has no specs.
+    Raises SpecError for what can't be read or is hostile.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(f"component {component!r} must be words of small letters and digits with hyphens between them")
-    found = False
     total = 0
     for path, origin, data in _files(source) if source.is_dir() else _entries(source):
-        found = True
         total += len(data)
         if total > TOTAL_BYTES:
             raise SpecError(f"{source}: its specs have more than {TOTAL_BYTES} bytes together", file=str(source))
         yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
-    if not found:
-        where = "*.json in it" if source.is_dir() else "common/message, common/metadata or message in it"
-        raise SpecError(f"{source}: no message specs; there is no {where}", file=str(source))
+
+
+def release_name(source: Path) -> str:
+    """The release of a jar or folder, as in `kafka-clients-4.4.0.jar`; "" if no part of its path tells one."""
+    for part in reversed(source.parts):
+        released = _RELEASED.fullmatch(part.removesuffix(".jar"))
+        if released and "." in released["release"]:
+            return released["release"]
+    return ""
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str, bytes]]:

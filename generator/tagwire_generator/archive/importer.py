@@ -1,0 +1,130 @@
+"""The importer: specs out of Kafka's release jars, written as canonical specs.
+
+All sources are read, and merged where they are of several releases, before
+anything is written. Facts alone are taken: no `about`, no comments. What the
+releases say in a lenient form is taken and noted; what they do not say but
+Kafka does (headers) is added by `kafka_protocol`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tagwire.errors import TagwireError
+from tagwire_generator.archive.collect import collected
+from tagwire_generator.archive.history import FILE_NAME, History
+from tagwire_generator.archive.kafka_protocol import with_protocol_rules
+from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, Source, read_releases
+from tagwire_generator.canonical import canonical_text, normal_form
+
+__all__ = ["ImportReport", "import_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import read and wrote; `str()` is the report to print."""
+
+    releases: tuple[Release, ...]
+    """Newest first."""
+    written: tuple[Path, ...]
+    unchanged: tuple[Path, ...]
+    stale: tuple[Path, ...]
+    """Specs in the folders written to that these sources do not have; they are left alone."""
+    history: History | None = None
+    """Where versions come from; None unless several releases were merged."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All sources, those of the newest release first."""
+        return tuple(source for release in self.releases for source in release.sources)
+
+    @property
+    def notes(self) -> tuple[ImportNote, ...]:
+        """The notes of all specs, in the order of the sources."""
+        return tuple(note for source in self.sources for spec in source.specs for note in spec.notes)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for source in self.sources:
+            found = ", ".join(f"{component}: {count}" for component, count in source.components.items())
+            lines.append(f"{source.path}: {_specs(len(source.specs))}{f' ({found})' if found else ''}")
+        lines += [f"{note.origin}: {note.text}" for note in self.notes]
+        lines += self._merge_lines()
+        lines += [f"{path}: not in these sources, left as it is" for path in self.stale]
+        lines.append(f"{_specs(len(self.written))} written, {len(self.unchanged)} unchanged")
+        return "\n".join(lines)
+
+    def _merge_lines(self) -> list[str]:
+        if self.history is None:
+            return []
+        lines: list[str] = []
+        for (component, name), message in self.history.messages.items():
+            for version in message.redefined:
+                spans = message.versions[version]
+                lines.append(f"{component}/{name} version {version}: redefined in place; {spans[-1].last} decides")
+                lines += [f"  {span.first} to {span.last}: {span.layout}" for span in spans]
+        pairs = sum(len(message.versions) for message in self.history.messages.values())
+        lines.append(f"{len(self.releases)} releases: {len(self.history.messages)} messages with {pairs} versions")
+        return lines
+
+
+def import_release(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    component: str | None = None,
+    progress: Callable[[Path], None] = lambda source: None,
+) -> ImportReport:
+    """Write the specs of jars and directories to `out/<component>/<MessageName>.json`.
+
+    Sources of several releases are merged, and `out/history.toml` then says
+    where each version comes from. Nothing is written unless all sources could
+    be read and merged, and nothing is ever removed. `progress` is told of each
+    source before it is read; `component` is as in `read_releases`.
+
+    Raises SpecError for a source that can't be read, for specs that break a rule
+    (`problems` has them all), for two specs of one name that differ in one
+    release, and for releases that no spec can hold together; TagwireError for a
+    file that can't be written.
+    """
+    releases = read_releases(sources, component=component, progress=progress)
+    history = None
+    if len(releases) == 1:
+        specs: Sequence[ImportedSpec] = releases[0].specs
+    else:
+        merged = collected(releases)
+        specs, history = merged.specs, merged.history
+    texts = {out / spec.component / f"{spec.name}.json": _text(spec) for spec in specs}
+    folders = sorted({path.parent for path in texts})
+    present = [path for folder in folders for path in sorted(folder.glob("*.json"))]
+    stale = tuple(path for path in present if path not in texts)
+    if history is not None:
+        texts[out / FILE_NAME] = str(history)
+    written, unchanged = _write(texts)
+    return ImportReport(tuple(releases), written, unchanged, stale, history)
+
+
+def _text(spec: ImportedSpec) -> str:
+    return canonical_text(normal_form(with_protocol_rules(spec.spec)))
+
+
+def _specs(number: int) -> str:
+    return f"{number} spec{'' if number == 1 else 's'}"
+
+
+def _write(texts: dict[Path, str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Write the files whose text changes; gives the written and the unchanged paths."""
+    written: list[Path] = []
+    unchanged: list[Path] = []
+    for path, text in texts.items():
+        data = text.encode()
+        try:
+            if path.is_file() and path.read_bytes() == data:
+                unchanged.append(path)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            raise TagwireError(f"{path}: can't be written: {error.strerror}") from None
+        written.append(path)
+    return tuple(written), tuple(unchanged)

@@ -1,0 +1,229 @@
+"""Two specs of one message, of a newer and an older release, as one with the versions of both.
+
+The newer one decides for the versions that it has, names included; the older
+one adds those that the newer has dropped. Fields are paired by their places in
+the versions that both have (`pairing`): renaming a field does not lose it.
+Then each field's ranges are drawn around the versions in which the one or the
+other has it; the newer's own texts stay where they say that already.
+
+That a merge keeps the bytes of every version is proven afterwards, on layouts
+(`collect`), not argued here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.archive.pairing import Pairing, paired
+from tagwire_generator.canonical import normal_form
+
+__all__ = ["merged"]
+
+Spec = Mapping[str, Any]
+"""A spec, or a part of one, in normal form."""
+
+_RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
+
+
+def merged(newer: Spec, older: Spec) -> dict[str, Any]:
+    """The newer spec with the versions that only the older one has.
+
+    Raises SpecError where no spec can say what the two do: ranges with gaps, or
+    no version in common to find the same fields by.
+    """
+    ours, theirs = (set(Versions.parse(spec["validVersions"])) for spec in (newer, older))
+    added = theirs - ours
+    if not added:
+        return dict(newer)
+    if not ours:  # the API is gone: all that is known of it is the older spec
+        return {**older, "name": newer["name"]}
+    return _Merge(newer, older, ours, added).spec()
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A struct in both specs (or in one), and the versions in which each side decides about it."""
+
+    newer: Spec | None
+    older: Spec | None
+    ours: frozenset[int]
+    added: frozenset[int]
+
+
+class _Merge:
+    """The work on one pair of specs."""
+
+    def __init__(self, newer: Spec, older: Spec, ours: set[int], added: set[int]) -> None:
+        self.newer = newer
+        self.older = older
+        every = range(min(ours | added), max(ours | added))
+        self.valid = _without_gap(ours | added, set(every) - ours - added, f"{newer['name']}: validVersions")
+        self.root = _Sides(newer, older, frozenset(ours), frozenset(added))
+        self.pairing: Pairing = paired(newer, older, sorted(ours & set(Versions.parse(older["validVersions"]))))
+        self.common = {
+            side: {each["name"]: each for each in spec.get("commonStructs", ())} for side, spec in self.sides()
+        }
+        self.used: dict[str, list[_Sides]] = {}
+        """The uses of each common struct, by the name that it has in the result."""
+
+    def sides(self) -> tuple[tuple[str, Spec], tuple[str, Spec]]:
+        return ("newer", self.newer), ("older", self.older)
+
+    def spec(self) -> dict[str, Any]:
+        fields = self.fields(self.root, self.newer["name"], self.older["name"])
+        result = {
+            **self.older,
+            **self.newer,
+            "validVersions": str(self.valid),
+            "fields": fields,
+            "commonStructs": self.common_structs(),
+        }
+        for key in ("deprecatedVersions", "flexibleVersions"):
+            text = self.head_range(key)
+            result.pop(key, None)
+            result |= {} if text is None else {key: text}
+        return normal_form(result)
+
+    def head_range(self, key: str) -> str | None:
+        """A range of the message, which each side says of its own versions."""
+        declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
+        inside = {v for v in self.root.ours if v in declared["newer"]} | {
+            v for v in self.root.added if v in declared["older"]
+        }
+        outside = (self.root.ours | self.root.added) - inside
+        return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
+
+    # ------------------------------------------------------------ fields
+
+    def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
+        """The fields of a struct, those that only the older side has where they stood."""
+        ours = list(sides.newer["fields"]) if sides.newer else []
+        theirs = list(sides.older["fields"]) if sides.older else []
+        partners = self.pairing.fields(newer_struct, older_struct, ours, theirs)
+        found: list[dict[str, Any]] = []
+        for new, old in _interleaved(ours, theirs, partners):
+            field = self.field(sides, new, old)
+            if field is not None:
+                found.append(field)
+        return found
+
+    def field(self, sides: _Sides, new: Spec | None, old: Spec | None) -> dict[str, Any] | None:
+        ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
+        theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
+        if new is None and not theirs:
+            return None  # the older side's, and in none of the versions that it decides about
+        base: Spec = new or old or {}
+        outside = (sides.ours | sides.added) - ours - theirs
+        where = f"{self.newer['name']}.{base['name']}"
+        result = {**base, "versions": _text(base["versions"], ours | theirs, outside, where)}
+        for key in _RANGES:
+            inside = _within(ours, new, key) | _within(theirs, old, key)
+            own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
+            text = None if own else _text(base.get(key), inside, (ours | theirs) - inside, f"{where}: {key}")
+            result.pop(key, None)
+            result |= {} if text is None else {key: text}
+        return self.with_struct(result, _Sides(new, old, frozenset(ours), frozenset(theirs)))
+
+    def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
+        """The field with the struct that it declares, or with the use of the common one noted."""
+        name = _struct_name(field["type"])
+        if name is None:
+            return field
+        if sides.newer is None and name in self.pairing.structs:  # one that the newer side has under its own name
+            name = self.pairing.structs[name]
+            field = {**field, "type": field["type"][: -len(_struct_name(field["type"]) or "")] + name}
+        newer, older = (self.declared(side, spec) for side, spec in (("newer", sides.newer), ("older", sides.older)))
+        both = _Sides(newer, older, sides.ours, sides.added)
+        if "fields" in field:
+            names = [_struct_name(spec["type"]) or "" if spec else "" for spec in (sides.newer, sides.older)]
+            return {**field, "fields": self.fields(both, names[0], names[1])}
+        self.used.setdefault(name, []).append(both)
+        return field
+
+    def declared(self, side: str, field: Spec | None) -> Spec | None:
+        """Where the struct of a field is declared: in itself or in the common structs."""
+        if field is None:
+            return None
+        return field if "fields" in field else self.common[side][_struct_name(field["type"]) or ""]
+
+    def common_structs(self) -> list[dict[str, Any]]:
+        """The common structs in use, each merged over all versions in which it is used."""
+        order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
+        found: dict[str, dict[str, Any]] = {}
+        while pending := [name for name in self.used if name not in found]:
+            name = pending[0]
+            sides = _joined(self.used[name])
+            base: Spec = sides.newer or sides.older or {}
+            fields = self.fields(sides, (sides.newer or {}).get("name", ""), (sides.older or {}).get("name", ""))
+            text = _text(base["versions"], set(sides.ours | sides.added), set(), f"{self.newer['name']}.{name}")
+            found[name] = {**base, "name": name, "versions": text, "fields": fields}
+        return sorted(found.values(), key=lambda struct: order.index(struct["name"]) if struct["name"] in order else -1)
+
+
+def _joined(uses: Sequence[_Sides]) -> _Sides:
+    ours = frozenset[int]().union(*(use.ours for use in uses))
+    added = frozenset[int]().union(*(use.added for use in uses))
+    newer = next((use.newer for use in uses if use.newer), None)
+    older = next((use.older for use in uses if use.older), None)
+    return _Sides(newer, older, ours, added)
+
+
+def _struct_name(type: str) -> str | None:
+    bare = type.removeprefix("[]")
+    return bare if bare[:1].isupper() else None
+
+
+def _interleaved(
+    ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
+) -> Iterable[tuple[Spec | None, Spec | None]]:
+    """Our fields in our order, each with its partner; theirs without one behind the field that they follow."""
+    by_name = {field["name"]: field for field in ours}
+    after: dict[str | None, list[Spec]] = {}
+    last: str | None = None
+    for field in theirs:
+        partner = partners.get(field["name"])
+        if partner is None:
+            after.setdefault(last, []).append(field)
+        else:
+            last = partner
+    mates = {partners[field["name"]]: field for field in theirs if field["name"] in partners}
+    yield from ((None, field) for field in after.get(None, ()))
+    for name, field in by_name.items():
+        yield field, mates.get(name)
+        yield from ((None, each) for each in after.get(name, ()))
+
+
+def _within(versions: set[int], field: Spec | None, key: str) -> set[int]:
+    declared = Versions.parse(field[key]) if field and key in field else NONE
+    return {version for version in versions if version in declared}
+
+
+def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
+    """The text of a range that holds the versions inside and none of those outside; the declared one if it does."""
+    if declared is not None:
+        versions = Versions.parse(declared)
+        if all(v in versions for v in inside) and not any(v in versions for v in outside):
+            return declared
+    elif not inside:
+        return None
+    return str(_range(inside, outside, where))
+
+
+def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
+    """The range of these versions, open where none above it is excluded."""
+    if not inside:
+        return NONE
+    versions = _without_gap(inside, outside, where)
+    is_open = all(version < versions.highest for version in outside)
+    return Versions(versions.lowest, HIGHEST) if is_open else versions
+
+
+def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
+    versions = Versions(min(inside), max(inside))
+    lacking = [version for version in versions if version in outside]
+    if lacking:
+        raise SpecError(f"{where} would be {versions} without {lacking}, which no range of versions can say")
+    return versions

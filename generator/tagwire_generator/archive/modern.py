@@ -1,0 +1,75 @@
+"""Coordinator records as they are written since 4.1: keys with a type, and values found through them.
+
+What a record of a coordinator is, the two bytes before its key say. Up to 4.0
+the specs had them as the version of the key (`GroupMetadataKey`, version 2);
+since then a key has an `apiKey`, that number, and version 0 alone. The bytes are
+the same. Where one key had two versions (`OffsetCommitKey`, 0 and 1), they are
+two messages now, the older ones named Legacy...
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator.archive.release import ImportedSpec, wire_texts
+from tagwire_generator.canonical import normal_form
+
+__all__ = ["modern_records"]
+
+_COORDINATORS: Final = ("group", "transaction", "share")
+_RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions")
+
+
+def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
+    """The specs of a release, those of coordinator records in the form of today."""
+    all_specs = list(specs)
+    keys = {
+        (spec.component, spec.name.removesuffix("Key")): Versions.parse(spec.spec["validVersions"])
+        for spec in all_specs
+        if spec.name.endswith("Key") and _is_old_record(spec)
+    }
+    found: list[ImportedSpec] = []
+    for spec in all_specs:
+        types = keys.get((spec.component, spec.name.removesuffix("Key").removesuffix("Value")))
+        if types is None or not _is_old_record(spec):
+            found.append(spec)
+        elif spec.name.endswith("Key"):
+            found += [_key(spec, type, is_newest=type == types.highest) for type in types]
+        else:
+            form = {**spec.spec, "apiKey": types.highest, "type": "coordinator-value"}
+            found.append(replace(spec, spec=normal_form(form)))
+    return found
+
+
+def _is_old_record(spec: ImportedSpec) -> bool:
+    return spec.spec["type"] == "data" and spec.component in _COORDINATORS
+
+
+def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
+    """The key of one record type: what version `type` of the old spec says."""
+    name = spec.name if is_newest else f"Legacy{spec.name}"
+    form = {
+        **_at_version(spec.spec, type),
+        "apiKey": type,
+        "type": "coordinator-key",
+        "name": name,
+        "validVersions": "0",
+        "flexibleVersions": "none",
+    }
+    key = replace(spec, name=name, spec=normal_form(form))
+    assert wire_texts(key.spec)[0] == wire_texts(spec.spec)[type], "the bytes of a key are not its version's to change"
+    return key
+
+
+def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """A message or field with the members that it has in one version, which is 0 from now on."""
+    found: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in _RANGES:
+            found[key] = str(Versions(0, 0) if version in Versions.parse(value) else NONE)
+        elif key in ("fields", "commonStructs"):
+            found[key] = [_at_version(each, version) for each in value if version in Versions.parse(each["versions"])]
+        else:
+            found[key] = value
+    return found

@@ -1,0 +1,206 @@
+"""The specs of one release, from all its jars, as they are told apart in the archive.
+
+Every release is brought into the form of today before releases are compared:
+slips mended, prose left away, each spec in its component, coordinator records
+with their keys (`modern_records`). Facts that Kafka holds in code (headers)
+are not in here; they are added when specs are written.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tagwire.errors import SpecError
+from tagwire.rows import layout_of
+from tagwire_generator.archive.release_order import release_order
+from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
+from tagwire_generator.archive.slips import mended
+from tagwire_generator.archive.wire_facts import wire_text
+from tagwire_generator.canonical import canonical_text, normal_form
+from tagwire_generator.classes import message_class
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.problems import Problem, render
+from tagwire_generator.reader import read_spec
+
+__all__ = ["ImportNote", "ImportedSpec", "Release", "Source", "message_of", "read_releases", "spec_error", "wire_texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportNote:
+    """Something of a source that was taken although it is not as it should be."""
+
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSpec:
+    """The facts of one message and where they come from."""
+
+    name: str
+    component: str
+    spec: dict[str, Any]
+    """The spec in normal form."""
+    origin: str
+    """The file, in a jar `jar!entry`."""
+    notes: tuple[ImportNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """All specs of one jar or directory, sorted by path."""
+
+    path: Path
+    specs: tuple[ImportedSpec, ...]
+
+    @property
+    def components(self) -> dict[str, int]:
+        """How many specs each detected component has here."""
+        names = [spec.component for spec in self.specs]
+        return {name: names.count(name) for name in sorted(set(names))}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The sources of one release; `name` is as in `4.4.0`, or empty where the sources tell none."""
+
+    name: str
+    sources: tuple[Source, ...]
+
+    @property
+    def specs(self) -> list[ImportedSpec]:
+        """The specs of all sources, each message once.
+
+        Two jars may hold the same spec, not two different ones of a name: raises SpecError.
+        """
+        chosen: dict[str, ImportedSpec] = {}
+        for spec in (spec for source in self.sources for spec in source.specs):
+            other = chosen.setdefault(spec.name, spec)
+            if (other.component, other.spec) != (spec.component, spec.spec):
+                what = "components" if other.component != spec.component else "content"
+                raise SpecError(
+                    f"{spec.origin}: {spec.name} differs in {what} from that of {other.origin}, "
+                    "and both are of one release; name folders after their releases, as in kafka-clients-4.4.0",
+                    file=spec.origin,
+                )
+        return list(chosen.values())
+
+
+def read_releases(
+    paths: Sequence[Path], *, component: str | None = None, progress: Callable[[Path], None] = lambda path: None
+) -> list[Release]:
+    """The releases that jars and directories hold, newest first; nothing is written.
+
+    Release and component of each follow from its name (`kafka-clients-4.4.0.jar`);
+    `component` is for sources that tell none, and wins over what they tell. A jar
+    without specs is an empty source. Raises SpecError, for specs that break rules
+    with all problems of all sources.
+    """
+    found: dict[str, list[Source]] = {}
+    problems: list[Problem] = []
+    for path in paths:
+        progress(path)
+        source, errors = _read_source(path, component)
+        found.setdefault(release_name(path), []).append(source)
+        problems += errors
+    if problems:
+        raise spec_error(problems)
+    _refuse_empty([source for sources in found.values() for source in sources])
+    if "" in found and len(found) > 1:
+        raise SpecError(
+            f"{found[''][0].path}: of which release is it? The others say so in their names, as kafka-clients-4.4.0",
+            file=str(found[""][0].path),
+        )
+    newest_first = sorted(found, key=release_order, reverse=True)
+    return [Release(name, tuple(found[name])) for name in newest_first]
+
+
+def _refuse_empty(sources: Sequence[Source]) -> None:
+    """A jar of a release may have no specs, as long as others have some; a folder without any is a slip."""
+    is_any = any(source.specs for source in sources)
+    for source in sources:
+        if not source.specs and (source.path.is_dir() or not is_any):
+            where = "*.json" if source.path.is_dir() else "common/message, common/metadata or message"
+            raise SpecError(f"{source.path}: no message specs; there is no {where} in it", file=str(source.path))
+
+
+def _read_source(path: Path, component: str | None) -> tuple[Source, list[Problem]]:
+    specs: list[ImportedSpec] = []
+    problems: list[Problem] = []
+    for text in spec_texts(path, component):
+        tree, slips, errors = mended(text)
+        problems += errors
+        if tree is not None:
+            specs.append(_imported(text, tree, slips))
+    return Source(path, tuple(specs)), problems
+
+
+def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
+    """The facts of a spec that the reader accepts."""
+    notes = list(mended)
+    facts = normal_form(_facts(tree), notes.append)
+    if facts["validVersions"] == "none":
+        # The API is gone and its key stays reserved: whatever else the spec says has no meaning any more.
+        facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
+    name = facts["name"]
+    if text.name != name:
+        notes.append(f"holds {name}, and is written as {name}.json")
+    return ImportedSpec(
+        name, text.component, normal_form(facts), text.origin, tuple(ImportNote(text.origin, note) for note in notes)
+    )
+
+
+def _facts(value: Any) -> Any:
+    """The tree without its prose."""
+    if isinstance(value, dict):
+        members: dict[str, Any] = value
+        return {key: _facts(member) for key, member in members.items() if key != "about"}
+    if isinstance(value, list):
+        items: list[Any] = value
+        return [_facts(item) for item in items]
+    return value
+
+
+# ---------------------------------------------------------------- specs as models and layouts
+
+
+def message_of(spec: dict[str, Any]) -> MessageSpec:
+    """The model of a spec in normal form. Raises SpecError if it breaks a rule of the language."""
+    return _message(canonical_text(spec))
+
+
+@lru_cache(maxsize=4096)
+def _message(text: str) -> MessageSpec:
+    """Kept, since most specs are the same in many releases."""
+    result = read_spec(text)
+    if result.message is None:
+        raise spec_error([problem for problem in result.problems if problem.severity == "error"])
+    return result.message
+
+
+def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
+    """What stands on the wire in each version of a spec in normal form."""
+    return _wire_texts(canonical_text(spec), names)
+
+
+@lru_cache(maxsize=8192)
+def _wire_texts(text: str, names: bool) -> dict[int, str]:
+    message = _message(text)
+    cls = message_class(message, SpecOptions())
+    return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
+
+
+def spec_error(problems: Sequence[Problem]) -> SpecError:
+    """All problems as one error, at the place of the first."""
+    first = problems[0]
+    return SpecError(
+        "\n".join(render(problem) for problem in problems),
+        file=first.file,
+        line=first.line,
+        column=first.column,
+        rule=first.rule,
+        problems=problems,
+    )

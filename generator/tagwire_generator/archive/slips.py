@@ -1,0 +1,68 @@
+"""What released specs got wrong and Kafka's own reader took: mended, and said.
+
+The spec language refuses these, as it should: whoever writes a spec today can
+mend it. A release can't be changed any more, and its bytes are what they are:
+
+- something behind the end of the object (a second closing bracket in 2.8.2): left away;
+- a key twice in one object (3.8.1): the last one counts, as in Kafka's reader;
+- no `flexibleVersions` (52 files up to 2.8): none, the default of that time.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+from tagwire_generator.archive.release_source import SpecText
+from tagwire_generator.canonical import canonical_text, plain_tree
+from tagwire_generator.parse import parse
+from tagwire_generator.problems import Problem
+from tagwire_generator.reader import read_spec
+
+__all__ = ["mended"]
+
+_FOLLOWED: Final = "TW104"
+_REPEATED: Final = "TW106"
+_NOT_FLEXIBLE: Final = "TW204"
+_MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
+
+
+def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
+    """The plain tree of a spec, what was mended in it, and the errors that are no slips.
+
+    The tree is None if there are errors; it is not to be changed.
+    """
+    tree, notes, errors = _mended(source.text)
+    return tree, notes, [replace(problem, file=source.origin) for problem in errors]
+
+
+@lru_cache(maxsize=4096)
+def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
+    """Kept, since most specs have the same text in many releases."""
+    text, notes = _without_rest(text)
+    errors = _errors(text)
+    if any(problem.rule not in _MENDED for problem in errors):
+        return None, (), errors
+    root = parse(text, file="").root
+    assert root is not None, "nothing but repeated keys and no flexibleVersions is wrong with it"
+    tree: dict[str, Any] = plain_tree(root)
+    notes += [f"line {each.line}: {each.message}; the last counts" for each in errors if each.rule == _REPEATED]
+    if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
+        tree["flexibleVersions"] = "none"
+        notes.append("has no flexibleVersions; none are taken")
+    if errors:  # what is wrong behind the slips could not be seen before
+        errors = _errors(canonical_text(tree))
+    return (None, (), errors) if errors else (tree, tuple(notes), ())
+
+
+def _errors(text: str) -> tuple[Problem, ...]:
+    return tuple(problem for problem in read_spec(text).problems if problem.severity == "error")
+
+
+def _without_rest(text: str) -> tuple[str, list[str]]:
+    """The text up to what follows the spec, if something does."""
+    for problem in parse(text, file="").problems:
+        if problem.rule == _FOLLOWED:
+            lines = text.split("\n")[: problem.line]
+            lines[-1] = lines[-1][: problem.column - 1]
+            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is left away"]
+    return text, []

@@ -1,0 +1,73 @@
+"""What stands on the wire in one version, as a text, and its digest.
+
+Two versions have the same bytes exactly if they have the same text: types,
+nullability, length encodings, order and tags are in it, names and defaults are
+not (renaming a field moves no byte). With names it is for people to read.
+
+    int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
+
+`?` is "may be null", `{}` a struct, `<>` its tagged section, `<<>>` the optional
+buffer of KIP-482's first draft. Text and bytes of fixed length codes are plain.
+"""
+
+from hashlib import sha256
+
+from tagwire.layout import (
+    INT16,
+    INT32,
+    Array,
+    Item,
+    Layout,
+    LengthCode,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    Type,
+)
+
+__all__ = ["digest_of", "wire_text"]
+
+
+def wire_text(layout: Layout, *, names: bool = False) -> str:
+    """The text of a layout, with the names of fields if they are wanted."""
+    return _members(layout.root, names=names)
+
+
+def digest_of(text: str) -> str:
+    """16 hexadecimal digits that stand for the text of a layout without names, so for the bytes of a version."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def _members(struct: StructLayout, *, names: bool) -> str:
+    parts = [_item(item, names=names) for item in struct.items]
+    if struct.section is not None:
+        tagged = ", ".join(f"{item.tag} {_item(item, names=names)}" for item in struct.section.fields)
+        if isinstance(struct.section, OptionalBuffer):
+            counted = "+tag" if struct.section.counts_tag else ""
+            parts.insert(0, f"<<{struct.section.length.name}{counted}: {tagged}>>")
+        else:
+            parts.append(f"<{tagged}>")
+    return ", ".join(parts)
+
+
+def _item(item: Item, *, names: bool) -> str:
+    return f"{item.name} {_type(item.type, names=names)}" if names else _type(item.type, names=names)
+
+
+def _type(type: Type, *, names: bool) -> str:
+    if isinstance(type, Nested):
+        return f"{'' if not type.marker else f'{type.marker}? '}{{{_members(type.struct, names=names)}}}"
+    if isinstance(type, Array):
+        return f"{_code(type.length)}[]{_type(type.element, names=names)}{'?' if type.nullable else ''}"
+    if isinstance(type, Sized):
+        # `records` are bytes with a meaning; a field's change from one to the other moved no byte.
+        name = "bytes" if type.wire.family == "binary" else type.wire.name
+        return f"{_code(type.length)}{name}{'?' if type.nullable else ''}"
+    return str(type)
+
+
+def _code(length: LengthCode | None) -> str:
+    if length is None:
+        return "unbounded "
+    return "" if length in (INT16, INT32) else f"{length.name} "
