@@ -55,7 +55,7 @@ def traced(row: dict[str, Any]) -> tagwire.Trace:
 
 def test_the_sample_is_what_its_readme_says() -> None:
     pairs = {(row["api_key"], row["api_version"]) for row in ROWS if row["api_version"] != 99}
-    assert (len(ALL), len({api for api, _ in pairs}), len(pairs)) == (6035, 89, 282)
+    assert (len(ALL), len({api for api, _ in pairs}), len(pairs)) == (6777, 93, 315)
     assert len(ALL) - len(ROWS) == len(FAULTS)
 
 

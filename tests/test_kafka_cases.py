@@ -40,14 +40,15 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    if "json_out" in row and message.to_json(version, style="kafka") != row["json_out"]:
+    is_renamed = row["message"] != cls.NAME  # then its fields may have other names since, and JSON other keys
+    if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
         return "lossless JSON differs from Kafka's"
     return None
 
 
-@pytest.mark.parametrize(("name", "at_least"), [("rand", 2900), ("unk", 370), ("golden_vectors", 1200)])
+@pytest.mark.parametrize(("name", "at_least"), [("rand", 2900), ("unk", 370), ("golden_vectors", 1480)])
 def test_vectors_of_kafkas_classes(name: str, at_least: int) -> None:
     differences(name, check_vector, at_least)
 

@@ -223,5 +223,5 @@ def test_the_form_keeps_the_meaning(path: Path) -> None:
 
 
 def test_the_specs_of_kafka_are_in_canonical_form() -> None:
-    assert len(KAFKA_SPECS) == 287
+    assert len(KAFKA_SPECS) == 291
     assert [path for path in KAFKA_SPECS if canonical(path.read_text()) != path.read_text()] == []
