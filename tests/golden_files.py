@@ -5,25 +5,36 @@ and touches nothing else: golden bytes are never made to fit the code. Bytes
 come from Kafka's own classes, or from the independent encoder where those have
 none; our own code only annotates them.
 
-A file holds a message, a section a version:
+`golden_bytes/` holds Kafka's messages, a subfolder of it those of a draft, for
+which no implementation but the independent encoder exists. A file holds a
+message, a section a version, and for drafts one more with nothing set:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}
     # the annotated bytes, as `tagwire explain` prints them
 """
 
+import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import tagwire
 from tagwire.annotations import annotate
 
-__all__ = ["FOLDER", "Golden", "read_file"]
+__all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
 
 FOLDER = Path(__file__).parent / "golden_bytes"
+RPC_DRAFTS = FOLDER / "kip482_rpcs"
+
+Case = tuple[str, dict[str, Any], bytes]
+"""Where the bytes come from, the value in the lossless JSON form, and its bytes."""
+Cases = Callable[[str, int], list[Case]]
+"""The cases of a message, by name, and version."""
+
 _TITLE = "=== version "
 _HEAD = "Golden bytes of {name}. If a test fails on them, the code is wrong."
 
@@ -48,31 +59,84 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """The text of a section."""
+    """The text of a section, behind its title."""
     text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
-    return f"{_TITLE}{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}\n"
+    return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
+
+
+def _version(section: str) -> int:
+    return int(section.partition(":")[0])
 
 
 def add_missing() -> None:
-    """Add a section for each version of each message that has none."""
+    """Add sections for each version of each message that has none."""
     import tagwire_messages as messages
+    from tagwire_drafts import kip482_rpcs
+
+    add_missing_of(messages.registry, FOLDER, best_cases())
+    add_missing_of(kip482_rpcs.registry, RPC_DRAFTS, draft_cases("kip482_rpcs"))
+
+
+def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
+    """The same for one package."""
     from tagwire_generator.naming import snake_case
 
-    cases = best_cases()
-    for name in messages.registry.names():
-        cls = messages.registry[name]
-        path = FOLDER / f"{snake_case(name)}.txt"
-        old = path.read_text(encoding="utf-8").rstrip("\n") if path.exists() else _HEAD.format(name=name)
-        known = {golden.version for golden in read_file(path)} if path.exists() else set()
-        new = [section(cls, version, *cases(name, version)) for version in cls.VERSIONS if version not in known]
+    for name in registry.names():
+        cls = registry[name]
+        path = folder / f"{snake_case(name)}.txt"
+        old = path.read_text(encoding="utf-8") if path.exists() else _HEAD.format(name=name)
+        head, *known = (text.rstrip("\n") for text in old.split(_TITLE))
+        missing = [version for version in cls.VERSIONS if version not in map(_version, known)]
+        new = [section(cls, version, *case) for version in missing for case in cases(name, version)]
         if new:
-            path.write_text("\n\n".join([old, *(text.rstrip("\n") for text in new)]) + "\n", encoding="utf-8")
+            folder.mkdir(exist_ok=True)
+            sections = sorted([*known, *new], key=_version)
+            path.write_text(f"\n\n{_TITLE}".join([head, *sections]) + "\n", encoding="utf-8")
 
 
-def best_cases() -> Any:
-    """The case to take for a message and version: every field set, and not too long to read."""
+def draft_cases(draft: str) -> "Cases":
+    """Every field set, with an optional field that nobody knows in each struct; and nothing set."""
+    from independent_encoder import bare_value, encode, full_value, within
+
+    specs = {path.stem: path for path in (FOLDER.parents[1] / "message_specs" / "drafts" / draft).rglob("*.json")}
+
+    def cases(name: str, version: int) -> "list[Case]":
+        spec = json.loads(specs[name].read_text(encoding="utf-8"))
+        full, what = full_value(spec, version), "every field set"
+        if within(version, spec.get("versionsWithOptional", "none")):
+            full, what = with_unknown_tags(full, count(1)), f"{what}, and an unknown optional one in each struct"
+        bare = bare_value(spec, version)
+        witness = "the independent encoder"
+        return [
+            (f"{witness}, {what}", full, encode(spec, version, full)),
+            (f"{witness}, nothing set", bare, encode(spec, version, bare)),
+        ]
+
+    return cases
+
+
+def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
+    """The value with an unknown tag in each struct, no two alike, from outside in."""
+    if isinstance(value, list):
+        return [with_unknown_tags(element, numbers) for element in value]
+    if not isinstance(value, dict):
+        return value
+    number = next(numbers)
+    data = base64.b64encode(f"tag {number}".encode()).decode()
+    members = {key: with_unknown_tags(member, numbers) for key, member in value.items()}
+    return {**members, "_unknownTags": {str(40000 + number): data}}
+
+
+def best_cases() -> "Cases":
+    """For a message and version one case: every field set, and not too long to read.
+
+    The newest reference wins: the classes of 4.4.0, then those of the trunk
+    that still had what 4.0 removed, then the independent encoder.
+    """
     from independent_encoder import encode, full_value
     from kafka_cases import present
+
+    import tagwire_messages as messages
 
     specs = {path.stem: path for path in (FOLDER.parents[1] / "message_specs" / "kafka").rglob("*.json")}
     found: dict[tuple[str, int], dict[str, Any]] = {}
@@ -80,16 +144,27 @@ def best_cases() -> Any:
         key = row["message"], row["version"]
         if key not in found or _rank(row) > _rank(found[key]):
             found[key] = row
+    removed = {
+        (messages.registry[row["message"]].NAME, row["version"]): bytes.fromhex(row["hex"])
+        for row in present("golden_vectors")
+        if row["variant"] == "full"
+    }
 
-    def case(name: str, version: int) -> tuple[str, dict[str, Any], bytes]:
+    def cases(name: str, version: int) -> "list[Case]":
         row = found.get((name, version))
         if row is not None:
-            return f"Apache Kafka 4.4.0's own classes, {row['variant']}", row["json"], bytes.fromhex(row["hex"])
+            return [(f"Apache Kafka 4.4.0's own classes, {row['variant']}", row["json"], bytes.fromhex(row["hex"]))]
         spec = json.loads(specs[name].read_text(encoding="utf-8"))
+        data = removed.get((name, version))
+        if data is not None:
+            value = messages.registry[name].decode(data, version).to_json(version)
+            # Kafka's JSON has no records, so the value is read from the bytes; the witness is somebody else.
+            if encode(spec, version, value) == data:
+                return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
-        return "the independent encoder, every field set", value, encode(spec, version, value)
+        return [("the independent encoder, every field set", value, encode(spec, version, value))]
 
-    return case
+    return cases
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:

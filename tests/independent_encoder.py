@@ -6,7 +6,8 @@ in the lossless JSON form, and imports nothing of tagwire. It is slow, and it
 trusts its input: a canonical spec, and a value that fits it.
 
 Bytes: `encode(spec, version, value)`. Where the reference has no bytes for a
-version: `full_value(spec, version)`, a value in which every field is set.
+version: `full_value(spec, version)`, a value in which every field is set, and
+`bare_value(spec, version)`, in which none is.
 """
 
 import base64
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-__all__ = ["encode", "full_value"]
+__all__ = ["bare_value", "encode", "full_value", "within"]
 
 Spec = dict[str, Any]
 Value = dict[str, Any]
@@ -226,3 +227,18 @@ def full_field(context: Context, field: Spec, kind: str, numbers: Iterator[int])
         "bytes": base64.b64encode(f"bytes {number}".encode()).decode(),
         "records": base64.b64encode(f"records {number}".encode()).decode(),
     }[kind]
+
+
+def bare_value(spec: Spec, version: int) -> Value:
+    """The value of a version in which every field has its default; tagged and optional fields are left out then."""
+    return bare_struct(context_of(spec, version), spec["fields"])
+
+
+def bare_struct(context: Context, fields: list[Spec]) -> Value:
+    present = [field for field in fields if within(context.version, field["versions"]) and not tagged(context, field)]
+    return {json_key(field): bare_field(context, field) for field in present}
+
+
+def bare_field(context: Context, field: Spec) -> Any:
+    default = default_of(field)
+    return bare_struct(context, members(context, field)[1]) if default == {} else default

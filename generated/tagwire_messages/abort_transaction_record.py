@@ -24,12 +24,7 @@ class AbortTransactionRecord(Message):
     reason: str | None
     """string, all versions, nullable, tag 0."""
 
-    def __init__(
-        self,
-        *,
-        reason: str | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, reason: str | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.reason = reason
         self.unknown_tags = unknown_tags
 

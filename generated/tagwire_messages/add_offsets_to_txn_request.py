@@ -56,10 +56,7 @@ class AddOffsetsToTxnRequest(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
         FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),

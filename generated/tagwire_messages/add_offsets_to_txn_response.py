@@ -31,11 +31,7 @@ class AddOffsetsToTxnResponse(Message):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -48,10 +44,7 @@ class AddOffsetsToTxnResponse(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

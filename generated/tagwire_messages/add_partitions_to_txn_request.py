@@ -41,11 +41,7 @@ class AddPartitionsToTxnTopic(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partitions = tuple(partitions)
@@ -146,10 +142,7 @@ class AddPartitionsToTxnRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow(
             "transactions",

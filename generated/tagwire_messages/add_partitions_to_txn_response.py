@@ -52,11 +52,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        partition_error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, partition_error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
@@ -180,10 +176,7 @@ class AddPartitionsToTxnResponse(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "4+", default=0, ignorable=True),

@@ -30,11 +30,7 @@ class EntityData(Struct):
     """string, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        entity_type: str = "",
-        entity_name: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -59,12 +55,7 @@ class OpData(Struct):
     """bool, all versions."""
 
     def __init__(
-        self,
-        *,
-        key: str = "",
-        value: float = 0.0,
-        remove: bool = False,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, key: str = "", value: float = 0.0, remove: bool = False, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.key = key
         self.value = value
@@ -133,10 +124,7 @@ class AlterClientQuotasRequest(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
         FieldRow("entries", "Entries", "[]EntryData", "0+", default=(), struct=EntryData),
         FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),

@@ -30,11 +30,7 @@ class EntityData(Struct):
     """string, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        entity_type: str = "",
-        entity_name: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -106,10 +102,7 @@ class AlterClientQuotasResponse(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("entries", "Entries", "[]EntryData", "0+", default=(), struct=EntryData),

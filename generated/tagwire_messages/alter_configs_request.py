@@ -30,13 +30,7 @@ class AlterableConfig(Struct):
     value: str | None
     """string, all versions, nullable."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        value: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
         self.unknown_tags = unknown_tags
@@ -107,10 +101,7 @@ class AlterConfigsRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("resources", "Resources", "[]AlterConfigsResource", "0+", default=(), struct=AlterConfigsResource),
         FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),

@@ -42,11 +42,7 @@ class BrokerState(Struct):
     """int64, version 3 on."""
 
     def __init__(
-        self,
-        *,
-        broker_id: int = 0,
-        broker_epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, broker_id: int = 0, broker_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch

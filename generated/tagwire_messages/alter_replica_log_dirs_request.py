@@ -30,11 +30,7 @@ class AlterReplicaLogDirTopic(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partitions = tuple(partitions)
@@ -81,12 +77,7 @@ class AlterReplicaLogDirsRequest(Message):
     dirs: tuple[AlterReplicaLogDir, ...]
     """[]AlterReplicaLogDir, all versions."""
 
-    def __init__(
-        self,
-        *,
-        dirs: Iterable[AlterReplicaLogDir] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.dirs = tuple(dirs)
         self.unknown_tags = unknown_tags
 
@@ -97,8 +88,5 @@ class AlterReplicaLogDirsRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (FieldRow("dirs", "Dirs", "[]AlterReplicaLogDir", "0+", default=(), struct=AlterReplicaLogDir),)

@@ -32,11 +32,7 @@ class AlterReplicaLogDirPartitionResult(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -110,10 +106,7 @@ class AlterReplicaLogDirsResponse(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow(

@@ -34,11 +34,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        start_offset: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, start_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.start_offset = start_offset

@@ -57,10 +57,7 @@ class ApiVersionsRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("client_software_name", "ClientSoftwareName", "string", "3+", default="", ignorable=True),
         FieldRow("client_software_version", "ClientSoftwareVersion", "string", "3+", default="", ignorable=True),

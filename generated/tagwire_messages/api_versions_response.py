@@ -71,12 +71,7 @@ class SupportedFeatureKey(Struct):
     """int16, version 3 on."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        min_version: int = 0,
-        max_version: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", min_version: int = 0, max_version: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.min_version = min_version

@@ -32,12 +32,7 @@ class PartitionData(Struct):
     partition_index: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
@@ -82,11 +77,7 @@ class DirectoryData(Struct):
     """[]TopicData, all versions."""
 
     def __init__(
-        self,
-        *,
-        id: UUID = DEFAULT_UUID,
-        topics: Iterable[TopicData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, id: UUID = DEFAULT_UUID, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.id = uuid_or_default(id, 0)
         self.topics = tuple(topics)

@@ -36,11 +36,7 @@ class PartitionData(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -90,11 +86,7 @@ class DirectoryData(Struct):
     """[]TopicData, all versions."""
 
     def __init__(
-        self,
-        *,
-        id: UUID = DEFAULT_UUID,
-        topics: Iterable[TopicData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, id: UUID = DEFAULT_UUID, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.id = uuid_or_default(id, 0)
         self.topics = tuple(topics)

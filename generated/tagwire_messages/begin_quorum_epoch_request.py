@@ -103,12 +103,7 @@ class LeaderEndpoint(Struct):
     """uint16, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.host = host
@@ -158,10 +153,7 @@ class BeginQuorumEpochRequest(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
         FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+"),
         FieldRow("voter_id", "VoterId", "int32", "1+", default=-1, ignorable=True),

@@ -24,12 +24,7 @@ class BeginTransactionRecord(Message):
     name: str | None
     """string, all versions, nullable, tag 0."""
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 

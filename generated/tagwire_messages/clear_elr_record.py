@@ -24,12 +24,7 @@ class ClearElrRecord(Message):
     topic_name: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
 

@@ -28,11 +28,7 @@ class EntityData(Struct):
     """string, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        entity_type: str = "",
-        entity_name: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name

@@ -34,13 +34,7 @@ class ClassicProtocol(Struct):
     metadata: bytes
     """bytes, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        metadata: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.metadata = metadata
         self.unknown_tags = unknown_tags

@@ -26,13 +26,7 @@ class ConsumerGroupMetadataValue(Message):
     metadata_hash: int
     """int64, all versions, tag 0."""
 
-    def __init__(
-        self,
-        *,
-        epoch: int = 0,
-        metadata_hash: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, epoch: int = 0, metadata_hash: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.unknown_tags = unknown_tags

@@ -36,11 +36,7 @@ class PartitionMetadata(Struct):
     """[]string, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition: int = 0,
-        racks: Iterable[str] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition: int = 0, racks: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition = partition
         self.racks = tuple(racks)
@@ -99,12 +95,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     topics: tuple[TopicMetadata, ...]
     """[]TopicMetadata, all versions."""
 
-    def __init__(
-        self,
-        *,
-        topics: Iterable[TopicMetadata] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, topics: Iterable[TopicMetadata] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 

@@ -27,11 +27,7 @@ class ConsumerGroupRegularExpressionKey(Message):
     """string, version 0."""
 
     def __init__(
-        self,
-        *,
-        group_id: str = "",
-        regular_expression: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, group_id: str = "", regular_expression: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.group_id = group_id
         self.regular_expression = regular_expression

@@ -31,11 +31,7 @@ class TopicPartition(Struct):
     """[]int32, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partitions = tuple(partitions)

@@ -24,12 +24,7 @@ class ControlRecordTypeSchema(Message):
     type: int
     """int16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        type: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, type: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.type = type
         self.unknown_tags = unknown_tags
 

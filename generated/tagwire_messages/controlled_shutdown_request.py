@@ -30,11 +30,7 @@ class ControlledShutdownRequest(Message):
     """int64, version 2 on, ignorable."""
 
     def __init__(
-        self,
-        *,
-        broker_id: int = 0,
-        broker_epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, broker_id: int = 0, broker_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
@@ -47,11 +43,7 @@ class ControlledShutdownRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
         FieldRow("broker_epoch", "BrokerEpoch", "int64", "2+", default=-1, ignorable=True),

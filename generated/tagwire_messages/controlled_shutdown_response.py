@@ -31,11 +31,7 @@ class RemainingPartition(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -75,10 +71,7 @@ class ControlledShutdownResponse(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow(

@@ -90,12 +90,7 @@ class CreateAclsRequest(Message):
     creations: tuple[AclCreation, ...]
     """[]AclCreation, all versions."""
 
-    def __init__(
-        self,
-        *,
-        creations: Iterable[AclCreation] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, creations: Iterable[AclCreation] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.creations = tuple(creations)
         self.unknown_tags = unknown_tags
 
@@ -106,8 +101,5 @@ class CreateAclsRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (FieldRow("creations", "Creations", "[]AclCreation", "0+", default=(), struct=AclCreation),)

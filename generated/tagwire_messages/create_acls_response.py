@@ -31,11 +31,7 @@ class AclCreationResult(Struct):
     """string, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        error_message: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, error_code: int = 0, error_message: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
@@ -75,10 +71,7 @@ class CreateAclsResponse(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("results", "Results", "[]AclCreationResult", "0+", default=(), struct=AclCreationResult),

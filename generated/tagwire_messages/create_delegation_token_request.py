@@ -31,11 +31,7 @@ class CreatableRenewers(Struct):
     """string, all versions."""
 
     def __init__(
-        self,
-        *,
-        principal_type: str = "",
-        principal_name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -83,10 +79,7 @@ class CreateDelegationTokenRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("owner_principal_type", "OwnerPrincipalType", "string", "3+", default="", nullable="3+"),
         FieldRow("owner_principal_name", "OwnerPrincipalName", "string", "3+", default="", nullable="3+"),

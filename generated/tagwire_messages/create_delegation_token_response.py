@@ -97,10 +97,7 @@ class CreateDelegationTokenResponse(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("principal_type", "PrincipalType", "string", "0+", default=""),

@@ -29,12 +29,7 @@ class CreatePartitionsAssignment(Struct):
     broker_ids: tuple[int, ...]
     """[]int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        broker_ids: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_ids = tuple(broker_ids)
         self.unknown_tags = unknown_tags
 
@@ -113,10 +108,7 @@ class CreatePartitionsRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("topics", "Topics", "[]CreatePartitionsTopic", "0+", default=(), struct=CreatePartitionsTopic),
         FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),

@@ -38,11 +38,7 @@ class CreatableReplicaAssignment(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        broker_ids: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.broker_ids = tuple(broker_ids)
@@ -64,13 +60,7 @@ class CreatableTopicConfig(Struct):
     value: str | None
     """string, all versions, nullable."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        value: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
         self.unknown_tags = unknown_tags
@@ -162,10 +152,7 @@ class CreateTopicsRequest(Message):
     VERSIONS = Versions(0, 7)
     FLEXIBLE_VERSIONS = Versions(5, 32767)
     LATEST_STABLE = 7
-    HEADER_VERSIONS = (
-        (Versions(0, 4), 1),
-        (Versions(5, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 4), 1), (Versions(5, 32767), 2))
     FIELDS = (
         FieldRow("topics", "Topics", "[]CreatableTopic", "0+", default=(), struct=CreatableTopic),
         FieldRow("timeout_ms", "timeoutMs", "int32", "0+", default=60000),

@@ -186,10 +186,7 @@ class CreateTopicsResponse(Message):
     VERSIONS = Versions(0, 7)
     FLEXIBLE_VERSIONS = Versions(5, 32767)
     LATEST_STABLE = 7
-    HEADER_VERSIONS = (
-        (Versions(0, 4), 0),
-        (Versions(5, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 4), 0), (Versions(5, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
         FieldRow("topics", "Topics", "[]CreatableTopicResult", "0+", default=(), struct=CreatableTopicResult),

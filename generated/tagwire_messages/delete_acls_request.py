@@ -91,10 +91,7 @@ class DeleteAclsRequest(Message):
     """[]DeleteAclsFilter, all versions."""
 
     def __init__(
-        self,
-        *,
-        filters: Iterable[DeleteAclsFilter] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, filters: Iterable[DeleteAclsFilter] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.filters = tuple(filters)
         self.unknown_tags = unknown_tags
@@ -106,8 +103,5 @@ class DeleteAclsRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (FieldRow("filters", "Filters", "[]DeleteAclsFilter", "0+", default=(), struct=DeleteAclsFilter),)

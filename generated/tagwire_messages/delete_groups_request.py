@@ -27,12 +27,7 @@ class DeleteGroupsRequest(Message):
     groups_names: tuple[str, ...]
     """[]string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        groups_names: Iterable[str] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, groups_names: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.groups_names = tuple(groups_names)
         self.unknown_tags = unknown_tags
 
@@ -43,8 +38,5 @@ class DeleteGroupsRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (FieldRow("groups_names", "GroupsNames", "[]string", "0+", default=()),)

@@ -79,10 +79,7 @@ class DeleteGroupsResponse(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("results", "Results", "[]DeletableGroupResult", "0+", default=(), struct=DeletableGroupResult),

@@ -31,11 +31,7 @@ class DeleteRecordsPartition(Struct):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        offset: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.offset = offset
@@ -104,10 +100,7 @@ class DeleteRecordsRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("topics", "Topics", "[]DeleteRecordsTopic", "0+", default=(), struct=DeleteRecordsTopic),
         FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),

@@ -31,12 +31,7 @@ class PartitionData(Struct):
     partition: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        partition: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition = partition
         self.unknown_tags = unknown_tags
 
@@ -81,11 +76,7 @@ class DeleteShareGroupStateRequest(Message):
     """[]DeleteStateData, all versions."""
 
     def __init__(
-        self,
-        *,
-        group_id: str = "",
-        topics: Iterable[DeleteStateData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, group_id: str = "", topics: Iterable[DeleteStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.group_id = group_id
         self.topics = tuple(topics)

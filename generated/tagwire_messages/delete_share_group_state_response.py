@@ -92,10 +92,7 @@ class DeleteShareGroupStateResponse(Message):
     """[]DeleteStateResult, all versions."""
 
     def __init__(
-        self,
-        *,
-        results: Iterable[DeleteStateResult] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, results: Iterable[DeleteStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.results = tuple(results)
         self.unknown_tags = unknown_tags

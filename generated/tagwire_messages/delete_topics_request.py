@@ -38,11 +38,7 @@ class DeleteTopicState(Struct):
     """uuid, version 6 on."""
 
     def __init__(
-        self,
-        *,
-        name: str | None = None,
-        topic_id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str | None = None, topic_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.topic_id = uuid_or_default(topic_id, 0)
@@ -86,10 +82,7 @@ class DeleteTopicsRequest(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("topics", "Topics", "[]DeleteTopicState", "6+", default=(), struct=DeleteTopicState),
         FieldRow("topic_names", "TopicNames", "[]string", "0-5", default=(), ignorable=True),

@@ -92,10 +92,7 @@ class DeleteTopicsResponse(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 0),
-        (Versions(4, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
         FieldRow("responses", "Responses", "[]DeletableTopicResult", "0+", default=(), struct=DeletableTopicResult),

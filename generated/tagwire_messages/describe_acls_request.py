@@ -77,10 +77,7 @@ class DescribeAclsRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("resource_type_filter", "ResourceTypeFilter", "int8", "0+", default=0),
         FieldRow("resource_name_filter", "ResourceNameFilter", "string", "0+", default="", nullable="0+"),

@@ -78,10 +78,7 @@ class DescribeClientQuotasRequest(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
         FieldRow("components", "Components", "[]ComponentData", "0+", default=(), struct=ComponentData),
         FieldRow("strict", "Strict", "bool", "0+", default=False),

@@ -31,11 +31,7 @@ class EntityData(Struct):
     """string, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        entity_type: str = "",
-        entity_name: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -57,13 +53,7 @@ class ValueData(Struct):
     value: float
     """float64, all versions."""
 
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: float = 0.0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, key: str = "", value: float = 0.0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
@@ -137,10 +127,7 @@ class DescribeClientQuotasResponse(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

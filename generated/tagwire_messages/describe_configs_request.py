@@ -85,10 +85,7 @@ class DescribeConfigsRequest(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow(
             "resources", "Resources", "[]DescribeConfigsResource", "0+", default=(), struct=DescribeConfigsResource

@@ -47,12 +47,7 @@ class DescribeConfigsSynonym(Struct):
     """int8, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        value: str | None = "",
-        source: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", value: str | None = "", source: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.value = value
@@ -224,10 +219,7 @@ class DescribeConfigsResponse(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 0),
-        (Versions(4, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("results", "Results", "[]DescribeConfigsResult", "0+", default=(), struct=DescribeConfigsResult),

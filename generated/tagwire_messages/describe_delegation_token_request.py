@@ -30,11 +30,7 @@ class DescribeDelegationTokenOwner(Struct):
     """string, all versions."""
 
     def __init__(
-        self,
-        *,
-        principal_type: str = "",
-        principal_name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -55,10 +51,7 @@ class DescribeDelegationTokenRequest(Message):
     """[]DescribeDelegationTokenOwner, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        owners: Iterable[DescribeDelegationTokenOwner] | None = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, owners: Iterable[DescribeDelegationTokenOwner] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.owners = None if owners is None else tuple(owners)
         self.unknown_tags = unknown_tags
@@ -70,10 +63,7 @@ class DescribeDelegationTokenRequest(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow(
             "owners",

@@ -36,11 +36,7 @@ class DescribedDelegationTokenRenewer(Struct):
     """string, all versions."""
 
     def __init__(
-        self,
-        *,
-        principal_type: str = "",
-        principal_name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -170,10 +166,7 @@ class DescribeDelegationTokenResponse(Message):
     VERSIONS = Versions(0, 3)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("tokens", "Tokens", "[]DescribedDelegationToken", "0+", default=(), struct=DescribedDelegationToken),

@@ -50,10 +50,7 @@ class DescribeGroupsRequest(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(5, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 4), 1),
-        (Versions(5, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 4), 1), (Versions(5, 32767), 2))
     FIELDS = (
         FieldRow("groups", "Groups", "[]string", "0+", default=()),
         FieldRow("include_authorized_operations", "IncludeAuthorizedOperations", "bool", "3+", default=False),

@@ -176,10 +176,7 @@ class DescribeGroupsResponse(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(5, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 4), 0),
-        (Versions(5, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 4), 0), (Versions(5, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
         FieldRow("groups", "Groups", "[]DescribedGroup", "0+", default=(), struct=DescribedGroup),

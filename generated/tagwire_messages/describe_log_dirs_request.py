@@ -32,11 +32,7 @@ class DescribableLogDirTopic(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partitions = tuple(partitions)
@@ -57,10 +53,7 @@ class DescribeLogDirsRequest(Message):
     """[]DescribableLogDirTopic, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        topics: Iterable[DescribableLogDirTopic] | None = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topics: Iterable[DescribableLogDirTopic] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topics = None if topics is None else tuple(topics)
         self.unknown_tags = unknown_tags
@@ -72,10 +65,7 @@ class DescribeLogDirsRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow(
             "topics",

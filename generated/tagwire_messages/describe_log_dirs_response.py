@@ -173,10 +173,7 @@ class DescribeLogDirsResponse(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, ignorable=True),

@@ -27,11 +27,7 @@ class TopicRequest(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partition_indexes: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partition_indexes = tuple(partition_indexes)
@@ -51,12 +47,7 @@ class DescribeProducersRequest(Message):
     topics: tuple[TopicRequest, ...]
     """[]TopicRequest, all versions."""
 
-    def __init__(
-        self,
-        *,
-        topics: Iterable[TopicRequest] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, topics: Iterable[TopicRequest] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 

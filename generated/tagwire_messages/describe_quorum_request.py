@@ -27,12 +27,7 @@ class PartitionData(Struct):
     partition_index: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
@@ -74,12 +69,7 @@ class DescribeQuorumRequest(Message):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
-    def __init__(
-        self,
-        *,
-        topics: Iterable[TopicData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 

@@ -196,12 +196,7 @@ class Listener(Struct):
     """uint16, version 2 on."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.host = host
@@ -226,11 +221,7 @@ class Node(Struct):
     """[]Listener, version 2 on."""
 
     def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        listeners: Iterable[Listener] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, node_id: int = 0, listeners: Iterable[Listener] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.node_id = node_id
         self.listeners = tuple(listeners)

@@ -34,11 +34,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_name = topic_name
         self.partitions = tuple(partitions)

@@ -25,12 +25,7 @@ class TopicRequest(Struct):
     name: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 
@@ -48,11 +43,7 @@ class Cursor(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index

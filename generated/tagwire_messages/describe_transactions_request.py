@@ -24,12 +24,7 @@ class DescribeTransactionsRequest(Message):
     transactional_ids: tuple[str, ...]
     """[]string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        transactional_ids: Iterable[str] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, transactional_ids: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.transactional_ids = tuple(transactional_ids)
         self.unknown_tags = unknown_tags
 

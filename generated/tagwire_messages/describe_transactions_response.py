@@ -34,11 +34,7 @@ class TopicData(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partitions = tuple(partitions)

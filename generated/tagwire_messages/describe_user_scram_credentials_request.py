@@ -24,12 +24,7 @@ class UserName(Struct):
     name: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 
@@ -44,12 +39,7 @@ class DescribeUserScramCredentialsRequest(Message):
     users: tuple[UserName, ...] | None
     """[]UserName, all versions, nullable."""
 
-    def __init__(
-        self,
-        *,
-        users: Iterable[UserName] | None = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, users: Iterable[UserName] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.users = None if users is None else tuple(users)
         self.unknown_tags = unknown_tags
 

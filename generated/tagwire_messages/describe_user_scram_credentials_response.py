@@ -30,13 +30,7 @@ class CredentialInfo(Struct):
     iterations: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        mechanism: int = 0,
-        iterations: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, mechanism: int = 0, iterations: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.mechanism = mechanism
         self.iterations = iterations
         self.unknown_tags = unknown_tags

@@ -155,12 +155,7 @@ class LeaderEndpoint(Struct):
     """uint16, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.host = host
@@ -206,10 +201,7 @@ class EndQuorumEpochRequest(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
         FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+"),
         FieldRow("topics", "Topics", "[]TopicData", "0+", default=(), struct=TopicData),

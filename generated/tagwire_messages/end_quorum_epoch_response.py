@@ -97,12 +97,7 @@ class NodeEndpoint(Struct):
     """uint16, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, node_id: int = 0, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.node_id = node_id
         self.host = host
@@ -148,10 +143,7 @@ class EndQuorumEpochResponse(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("topics", "Topics", "[]TopicData", "0+", default=(), struct=TopicData),

@@ -20,11 +20,7 @@ class EndTransactionRecord(Message):
 
     __slots__ = ("unknown_tags",)
 
-    def __init__(
-        self,
-        *,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.unknown_tags = unknown_tags
 
     NAME = "EndTransactionRecord"

@@ -24,12 +24,7 @@ class EndTxnMarker(Message):
     coordinator_epoch: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        coordinator_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, coordinator_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.coordinator_epoch = coordinator_epoch
         self.unknown_tags = unknown_tags
 

@@ -57,10 +57,7 @@ class EndTxnRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
         FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),

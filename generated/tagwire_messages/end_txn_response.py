@@ -57,10 +57,7 @@ class EndTxnResponse(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

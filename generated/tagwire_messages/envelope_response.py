@@ -27,11 +27,7 @@ class EnvelopeResponse(Message):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        response_data: bytes | None = None,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, response_data: bytes | None = None, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.response_data = response_data
         self.error_code = error_code

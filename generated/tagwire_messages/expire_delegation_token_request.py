@@ -29,11 +29,7 @@ class ExpireDelegationTokenRequest(Message):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        hmac: bytes = b"",
-        expiry_time_period_ms: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, hmac: bytes = b"", expiry_time_period_ms: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.hmac = hmac
         self.expiry_time_period_ms = expiry_time_period_ms
@@ -46,10 +42,7 @@ class ExpireDelegationTokenRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
         FieldRow("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", "0+", default=0),

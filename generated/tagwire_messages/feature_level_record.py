@@ -26,13 +26,7 @@ class FeatureLevelRecord(Message):
     feature_level: int
     """int16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        feature_level: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", feature_level: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.feature_level = feature_level
         self.unknown_tags = unknown_tags

@@ -57,11 +57,7 @@ class ReplicaState(Struct):
     """int64, version 15 on."""
 
     def __init__(
-        self,
-        *,
-        replica_id: int = -1,
-        replica_epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, replica_id: int = -1, replica_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.replica_id = replica_id
         self.replica_epoch = replica_epoch
@@ -297,10 +293,7 @@ class FetchRequest(Message):
     VERSIONS = Versions(0, 18)
     FLEXIBLE_VERSIONS = Versions(12, 32767)
     LATEST_STABLE = 18
-    HEADER_VERSIONS = (
-        (Versions(0, 11), 1),
-        (Versions(12, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 11), 1), (Versions(12, 32767), 2))
     FIELDS = (
         FieldRow(
             "cluster_id",

@@ -74,13 +74,7 @@ class EpochEndOffset(Struct):
     end_offset: int
     """int64, version 12 on."""
 
-    def __init__(
-        self,
-        *,
-        epoch: int = -1,
-        end_offset: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, epoch: int = -1, end_offset: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
         self.unknown_tags = unknown_tags
@@ -102,11 +96,7 @@ class LeaderIdAndEpoch(Struct):
     """int32, version 12 on."""
 
     def __init__(
-        self,
-        *,
-        leader_id: int = -1,
-        leader_epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, leader_id: int = -1, leader_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -128,13 +118,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        end_offset: int = -1,
-        epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, end_offset: int = -1, epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags
@@ -156,11 +140,7 @@ class AbortedTransaction(Struct):
     """int64, version 4 on."""
 
     def __init__(
-        self,
-        *,
-        producer_id: int = 0,
-        first_offset: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, producer_id: int = 0, first_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
@@ -402,10 +382,7 @@ class FetchResponse(Message):
     VERSIONS = Versions(0, 18)
     FLEXIBLE_VERSIONS = Versions(12, 32767)
     LATEST_STABLE = 18
-    HEADER_VERSIONS = (
-        (Versions(0, 11), 0),
-        (Versions(12, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 11), 0), (Versions(12, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "7+", default=0, ignorable=True),

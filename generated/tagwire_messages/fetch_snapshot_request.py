@@ -39,13 +39,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        end_offset: int = 0,
-        epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags

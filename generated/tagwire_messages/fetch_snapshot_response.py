@@ -44,13 +44,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        end_offset: int = 0,
-        epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self.unknown_tags = unknown_tags
@@ -72,11 +66,7 @@ class LeaderIdAndEpoch(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        leader_id: int = 0,
-        leader_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -198,12 +188,7 @@ class NodeEndpoint(Struct):
     """uint16, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, node_id: int = 0, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.node_id = node_id
         self.host = host

@@ -54,10 +54,7 @@ class FindCoordinatorRequest(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("key", "Key", "string", "0-3", default=""),
         FieldRow("key_type", "KeyType", "int8", "1+", default=0),

@@ -129,10 +129,7 @@ class FindCoordinatorResponse(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0-3", default=0),

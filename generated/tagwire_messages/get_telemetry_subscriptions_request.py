@@ -29,12 +29,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     client_instance_id: UUID
     """uuid, all versions."""
 
-    def __init__(
-        self,
-        *,
-        client_instance_id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, client_instance_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.client_instance_id = uuid_or_default(client_instance_id, 0)
         self.unknown_tags = unknown_tags
 

@@ -24,12 +24,7 @@ class GroupMetadataKey(Message):
     group: str
     """string, version 0."""
 
-    def __init__(
-        self,
-        *,
-        group: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, group: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.group = group
         self.unknown_tags = unknown_tags
 

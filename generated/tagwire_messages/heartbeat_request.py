@@ -56,10 +56,7 @@ class HeartbeatRequest(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow("generation_id", "GenerationId", "int32", "0+", default=0),

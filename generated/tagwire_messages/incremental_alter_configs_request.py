@@ -113,10 +113,7 @@ class IncrementalAlterConfigsRequest(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
         FieldRow("resources", "Resources", "[]AlterConfigsResource", "0+", default=(), struct=AlterConfigsResource),
         FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),

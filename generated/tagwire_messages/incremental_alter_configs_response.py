@@ -84,10 +84,7 @@ class IncrementalAlterConfigsResponse(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow(

@@ -74,10 +74,7 @@ class InitProducerIdRequest(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "0+", default="", nullable="0+"),
         FieldRow("transaction_timeout_ms", "TransactionTimeoutMs", "int32", "0+", default=0),

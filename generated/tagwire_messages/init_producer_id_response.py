@@ -74,10 +74,7 @@ class InitProducerIdResponse(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

@@ -36,13 +36,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes
     """bytes, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        metadata: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.metadata = metadata
         self.unknown_tags = unknown_tags
@@ -115,10 +109,7 @@ class JoinGroupRequest(Message):
     VERSIONS = Versions(0, 9)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 9
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 1),
-        (Versions(6, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow("session_timeout_ms", "SessionTimeoutMs", "int32", "0+", default=0),

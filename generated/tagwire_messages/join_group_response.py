@@ -125,10 +125,7 @@ class JoinGroupResponse(Message):
     VERSIONS = Versions(0, 9)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 9
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 0),
-        (Versions(6, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

@@ -27,11 +27,7 @@ class KRaftVersionRecord(Message):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        version: int = 0,
-        k_raft_version: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, version: int = 0, k_raft_version: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.version = version
         self.k_raft_version = k_raft_version

@@ -200,12 +200,7 @@ class LeaderAndIsrLiveLeader(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        broker_id: int = 0,
-        host_name: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, broker_id: int = 0, host_name: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.broker_id = broker_id
         self.host_name = host_name
@@ -281,10 +276,7 @@ class LeaderAndIsrRequest(Message):
     VERSIONS = Versions(0, 7)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 7
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
         FieldRow("is_k_raft_controller", "isKRaftController", "bool", "7+", default=False),

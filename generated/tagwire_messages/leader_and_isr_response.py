@@ -132,10 +132,7 @@ class LeaderAndIsrResponse(Message):
     VERSIONS = Versions(0, 7)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 7
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 0),
-        (Versions(4, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow(

@@ -35,11 +35,7 @@ class Voter(Struct):
     """uuid, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        voter_id: int = 0,
-        voter_directory_id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, voter_id: int = 0, voter_directory_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.voter_id = voter_id
         self.voter_directory_id = uuid_or_default(voter_directory_id, 0)

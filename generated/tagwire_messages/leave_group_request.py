@@ -86,10 +86,7 @@ class LeaveGroupRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow("member_id", "MemberId", "string", "0-2", default=""),

@@ -25,12 +25,7 @@ class ListConfigResourcesRequest(Message):
     resource_types: tuple[int, ...]
     """[]int8, version 1 on."""
 
-    def __init__(
-        self,
-        *,
-        resource_types: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, resource_types: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.resource_types = tuple(resource_types)
         self.unknown_tags = unknown_tags
 

@@ -29,11 +29,7 @@ class ConfigResource(Struct):
     """int8, version 1 on, ignorable."""
 
     def __init__(
-        self,
-        *,
-        resource_name: str = "",
-        resource_type: int = 16,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, resource_name: str = "", resource_type: int = 16, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.resource_name = resource_name
         self.resource_type = resource_type

@@ -49,10 +49,7 @@ class ListGroupsRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("states_filter", "StatesFilter", "[]string", "4+", default=()),
         FieldRow("types_filter", "TypesFilter", "[]string", "5+", default=()),

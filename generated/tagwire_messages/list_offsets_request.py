@@ -129,10 +129,7 @@ class ListOffsetsRequest(Message):
     VERSIONS = Versions(0, 11)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 11
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 1),
-        (Versions(6, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
         FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
         FieldRow("isolation_level", "IsolationLevel", "int8", "2+", default=0),

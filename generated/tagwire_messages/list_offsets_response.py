@@ -148,10 +148,7 @@ class ListOffsetsResponse(Message):
     VERSIONS = Versions(0, 11)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 11
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 0),
-        (Versions(6, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
         FieldRow("topics", "Topics", "[]ListOffsetsTopicResponse", "0+", default=(), struct=ListOffsetsTopicResponse),

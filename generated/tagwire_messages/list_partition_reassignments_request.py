@@ -28,11 +28,7 @@ class ListPartitionReassignmentsTopics(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partition_indexes: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partition_indexes = tuple(partition_indexes)

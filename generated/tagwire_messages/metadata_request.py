@@ -46,11 +46,7 @@ class MetadataRequestTopic(Struct):
     """string, all versions, nullable in 10+."""
 
     def __init__(
-        self,
-        *,
-        topic_id: UUID = DEFAULT_UUID,
-        name: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_id: UUID = DEFAULT_UUID, name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_id = uuid_or_default(topic_id, 0)
         self.name = name
@@ -104,10 +100,7 @@ class MetadataRequest(Message):
     VERSIONS = Versions(0, 13)
     FLEXIBLE_VERSIONS = Versions(9, 32767)
     LATEST_STABLE = 13
-    HEADER_VERSIONS = (
-        (Versions(0, 8), 1),
-        (Versions(9, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 8), 1), (Versions(9, 32767), 2))
     FIELDS = (
         FieldRow(
             "topics", "Topics", "[]MetadataRequestTopic", "0+", default=(), nullable="1+", struct=MetadataRequestTopic

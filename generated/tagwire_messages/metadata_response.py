@@ -256,10 +256,7 @@ class MetadataResponse(Message):
     VERSIONS = Versions(0, 13)
     FLEXIBLE_VERSIONS = Versions(9, 32767)
     LATEST_STABLE = 13
-    HEADER_VERSIONS = (
-        (Versions(0, 8), 0),
-        (Versions(9, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 8), 0), (Versions(9, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
         FieldRow("brokers", "Brokers", "[]MetadataResponseBroker", "0+", default=(), struct=MetadataResponseBroker),

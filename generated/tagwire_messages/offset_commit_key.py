@@ -29,12 +29,7 @@ class OffsetCommitKey(Message):
     """int32, version 0."""
 
     def __init__(
-        self,
-        *,
-        group: str = "",
-        topic: str = "",
-        partition: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, group: str = "", topic: str = "", partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.group = group
         self.topic = topic

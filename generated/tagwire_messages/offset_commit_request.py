@@ -176,10 +176,7 @@ class OffsetCommitRequest(Message):
     VERSIONS = Versions(0, 10)
     FLEXIBLE_VERSIONS = Versions(8, 32767)
     LATEST_STABLE = 10
-    HEADER_VERSIONS = (
-        (Versions(0, 7), 1),
-        (Versions(8, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 7), 1), (Versions(8, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow(

@@ -44,11 +44,7 @@ class OffsetCommitResponsePartition(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -127,10 +123,7 @@ class OffsetCommitResponse(Message):
     VERSIONS = Versions(0, 10)
     FLEXIBLE_VERSIONS = Versions(8, 32767)
     LATEST_STABLE = 10
-    HEADER_VERSIONS = (
-        (Versions(0, 7), 0),
-        (Versions(8, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 7), 0), (Versions(8, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
         FieldRow("topics", "Topics", "[]OffsetCommitResponseTopic", "0+", default=(), struct=OffsetCommitResponseTopic),

@@ -26,12 +26,7 @@ class OffsetDeleteRequestPartition(Struct):
     partition_index: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 

@@ -44,11 +44,7 @@ class OffsetFetchRequestTopic(Struct):
     """[]int32, versions 0-7."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partition_indexes: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partition_indexes = tuple(partition_indexes)
@@ -173,10 +169,7 @@ class OffsetFetchRequest(Message):
     VERSIONS = Versions(0, 10)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 10
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 1),
-        (Versions(6, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0-7", default=""),
         FieldRow(

@@ -293,10 +293,7 @@ class OffsetFetchResponse(Message):
     VERSIONS = Versions(0, 10)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 10
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 0),
-        (Versions(6, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
         FieldRow("topics", "Topics", "[]OffsetFetchResponseTopic", "0-7", default=(), struct=OffsetFetchResponseTopic),

@@ -111,10 +111,7 @@ class OffsetForLeaderEpochRequest(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("replica_id", "ReplicaId", "int32", "3+", default=-2, ignorable=True),
         FieldRow("topics", "Topics", "[]OffsetForLeaderTopic", "0+", default=(), struct=OffsetForLeaderTopic),

@@ -71,11 +71,7 @@ class OffsetForLeaderTopicResult(Struct):
     """[]EpochEndOffset, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partitions: Iterable[EpochEndOffset] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partitions: Iterable[EpochEndOffset] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partitions = tuple(partitions)
@@ -115,10 +111,7 @@ class OffsetForLeaderEpochResponse(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 0),
-        (Versions(4, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
         FieldRow(

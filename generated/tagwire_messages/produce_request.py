@@ -47,11 +47,7 @@ class PartitionProduceData(Struct):
     """records, all versions, nullable."""
 
     def __init__(
-        self,
-        *,
-        index: int = 0,
-        records: bytes | None = None,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, index: int = 0, records: bytes | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.index = index
         self.records = records
@@ -133,10 +129,7 @@ class ProduceRequest(Message):
     VERSIONS = Versions(0, 13)
     FLEXIBLE_VERSIONS = Versions(9, 32767)
     LATEST_STABLE = 13
-    HEADER_VERSIONS = (
-        (Versions(0, 8), 1),
-        (Versions(9, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 8), 1), (Versions(9, 32767), 2))
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "3+", default=None, nullable="3+"),
         FieldRow("acks", "Acks", "int16", "0+", default=0),

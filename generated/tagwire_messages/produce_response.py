@@ -90,11 +90,7 @@ class LeaderIdAndEpoch(Struct):
     """int32, version 10 on."""
 
     def __init__(
-        self,
-        *,
-        leader_id: int = -1,
-        leader_epoch: int = -1,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, leader_id: int = -1, leader_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -299,10 +295,7 @@ class ProduceResponse(Message):
     VERSIONS = Versions(0, 13)
     FLEXIBLE_VERSIONS = Versions(9, 32767)
     LATEST_STABLE = 13
-    HEADER_VERSIONS = (
-        (Versions(0, 8), 0),
-        (Versions(9, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 8), 0), (Versions(9, 32767), 1))
     FIELDS = (
         FieldRow("responses", "Responses", "[]TopicProduceResponse", "0+", default=(), struct=TopicProduceResponse),
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),

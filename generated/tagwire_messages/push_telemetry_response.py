@@ -27,11 +27,7 @@ class PushTelemetryResponse(Message):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

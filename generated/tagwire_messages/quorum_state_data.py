@@ -32,12 +32,7 @@ class Voter(Struct):
     voter_id: int
     """int32, version 0."""
 
-    def __init__(
-        self,
-        *,
-        voter_id: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, voter_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.voter_id = voter_id
         self.unknown_tags = unknown_tags
 

@@ -34,11 +34,7 @@ class PartitionData(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition: int = 0,
-        leader_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition = partition
         self.leader_epoch = leader_epoch
@@ -88,11 +84,7 @@ class ReadShareGroupStateRequest(Message):
     """[]ReadStateData, all versions."""
 
     def __init__(
-        self,
-        *,
-        group_id: str = "",
-        topics: Iterable[ReadStateData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, group_id: str = "", topics: Iterable[ReadStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.group_id = group_id
         self.topics = tuple(topics)

@@ -156,12 +156,7 @@ class ReadShareGroupStateResponse(Message):
     results: tuple[ReadStateResult, ...]
     """[]ReadStateResult, all versions."""
 
-    def __init__(
-        self,
-        *,
-        results: Iterable[ReadStateResult] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, results: Iterable[ReadStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.results = tuple(results)
         self.unknown_tags = unknown_tags
 

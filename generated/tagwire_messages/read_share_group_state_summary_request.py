@@ -36,11 +36,7 @@ class PartitionData(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition: int = 0,
-        leader_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition = partition
         self.leader_epoch = leader_epoch

@@ -124,10 +124,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     """[]ReadStateSummaryResult, all versions."""
 
     def __init__(
-        self,
-        *,
-        results: Iterable[ReadStateSummaryResult] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, results: Iterable[ReadStateSummaryResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.results = tuple(results)
         self.unknown_tags = unknown_tags

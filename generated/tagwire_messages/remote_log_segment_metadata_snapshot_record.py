@@ -36,13 +36,7 @@ class SegmentLeaderEpochEntry(Struct):
     offset: int
     """int64, all versions."""
 
-    def __init__(
-        self,
-        *,
-        leader_epoch: int = 0,
-        offset: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, leader_epoch: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
         self.unknown_tags = unknown_tags

@@ -29,12 +29,7 @@ class RemoveAccessControlEntryRecord(Message):
     id: UUID
     """uuid, all versions."""
 
-    def __init__(
-        self,
-        *,
-        id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.id = uuid_or_default(id, 0)
         self.unknown_tags = unknown_tags
 

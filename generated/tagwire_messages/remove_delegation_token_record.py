@@ -24,12 +24,7 @@ class RemoveDelegationTokenRecord(Message):
     token_id: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        token_id: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, token_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.token_id = token_id
         self.unknown_tags = unknown_tags
 

@@ -24,12 +24,7 @@ class RemoveFeatureLevelRecord(Message):
     name: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 

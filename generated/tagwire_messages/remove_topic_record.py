@@ -29,12 +29,7 @@ class RemoveTopicRecord(Message):
     topic_id: UUID
     """uuid, all versions."""
 
-    def __init__(
-        self,
-        *,
-        topic_id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, topic_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topic_id = uuid_or_default(topic_id, 0)
         self.unknown_tags = unknown_tags
 

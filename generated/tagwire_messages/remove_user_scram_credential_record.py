@@ -26,13 +26,7 @@ class RemoveUserScramCredentialRecord(Message):
     mechanism: int
     """int8, all versions."""
 
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        mechanism: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, name: str = "", mechanism: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.mechanism = mechanism
         self.unknown_tags = unknown_tags

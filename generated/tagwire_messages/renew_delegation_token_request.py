@@ -29,11 +29,7 @@ class RenewDelegationTokenRequest(Message):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        hmac: bytes = b"",
-        renew_period_ms: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, hmac: bytes = b"", renew_period_ms: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.hmac = hmac
         self.renew_period_ms = renew_period_ms
@@ -46,10 +42,7 @@ class RenewDelegationTokenRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
         FieldRow("renew_period_ms", "RenewPeriodMs", "int64", "0+", default=0),

@@ -50,10 +50,7 @@ class RenewDelegationTokenResponse(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "0+", default=0),

@@ -25,12 +25,7 @@ class ResponseHeader(Message):
     correlation_id: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        correlation_id: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, correlation_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.correlation_id = correlation_id
         self.unknown_tags = unknown_tags
 

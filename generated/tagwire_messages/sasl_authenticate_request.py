@@ -26,12 +26,7 @@ class SaslAuthenticateRequest(Message):
     auth_bytes: bytes
     """bytes, all versions."""
 
-    def __init__(
-        self,
-        *,
-        auth_bytes: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.auth_bytes = auth_bytes
         self.unknown_tags = unknown_tags
 
@@ -42,8 +37,5 @@ class SaslAuthenticateRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b""),)

@@ -25,12 +25,7 @@ class SaslHandshakeRequest(Message):
     mechanism: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        mechanism: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, mechanism: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.mechanism = mechanism
         self.unknown_tags = unknown_tags
 

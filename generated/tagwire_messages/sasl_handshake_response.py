@@ -28,11 +28,7 @@ class SaslHandshakeResponse(Message):
     """[]string, all versions."""
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        mechanisms: Iterable[str] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, error_code: int = 0, mechanisms: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.error_code = error_code
         self.mechanisms = tuple(mechanisms)

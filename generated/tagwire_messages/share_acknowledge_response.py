@@ -49,11 +49,7 @@ class LeaderIdAndEpoch(Struct):
     """int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        leader_id: int = 0,
-        leader_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch

@@ -75,10 +75,7 @@ class Assignment(Struct):
     """[]TopicPartitions, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_partitions: Iterable[TopicPartitions] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_partitions: Iterable[TopicPartitions] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_partitions = tuple(topic_partitions)
         self.unknown_tags = unknown_tags

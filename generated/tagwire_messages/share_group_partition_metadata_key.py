@@ -24,12 +24,7 @@ class ShareGroupPartitionMetadataKey(Message):
     group_id: str
     """string, version 0."""
 
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, group_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.group_id = group_id
         self.unknown_tags = unknown_tags
 

@@ -70,11 +70,7 @@ class TopicInfo(Struct):
     """string, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_id: UUID = DEFAULT_UUID,
-        topic_name: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_id: UUID = DEFAULT_UUID, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_id = uuid_or_default(topic_id, 0)
         self.topic_name = topic_name

@@ -58,10 +58,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     """[]TopicPartition, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic_partitions: Iterable[TopicPartition] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_partitions: Iterable[TopicPartition] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_partitions = tuple(topic_partitions)
         self.unknown_tags = unknown_tags

@@ -27,11 +27,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     """int64, all versions, tag 0, ignorable."""
 
     def __init__(
-        self,
-        *,
-        assignment_epoch: int = 0,
-        assignment_timestamp: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp

@@ -24,12 +24,7 @@ class SnapshotFooterRecord(Message):
     version: int
     """int16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        version: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, version: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.version = version
         self.unknown_tags = unknown_tags
 

@@ -27,11 +27,7 @@ class SnapshotHeaderRecord(Message):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        version: int = 0,
-        last_contained_log_timestamp: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, version: int = 0, last_contained_log_timestamp: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.version = version
         self.last_contained_log_timestamp = last_contained_log_timestamp

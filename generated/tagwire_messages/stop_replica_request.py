@@ -46,11 +46,7 @@ class StopReplicaPartitionV0(Struct):
     """int32, version 0."""
 
     def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        partition_index: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -73,11 +69,7 @@ class StopReplicaTopicV1(Struct):
     """[]int32, versions 1-2."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partition_indexes: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partition_indexes = tuple(partition_indexes)
@@ -218,10 +210,7 @@ class StopReplicaRequest(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 1),
-        (Versions(2, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
         FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
         FieldRow("is_k_raft_controller", "isKRaftController", "bool", "4+", default=False),

@@ -81,10 +81,7 @@ class StopReplicaResponse(Message):
     VERSIONS = Versions(0, 4)
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 4
-    HEADER_VERSIONS = (
-        (Versions(0, 1), 0),
-        (Versions(2, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow(

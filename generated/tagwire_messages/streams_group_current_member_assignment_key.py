@@ -26,13 +26,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
     member_id: str
     """string, version 0."""
 
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        member_id: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, group_id: str = "", member_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tags = unknown_tags

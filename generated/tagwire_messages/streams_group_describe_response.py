@@ -125,13 +125,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
         self.unknown_tags = unknown_tags
@@ -188,11 +182,7 @@ class TaskIds(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = tuple(partitions)
@@ -248,13 +238,7 @@ class KeyValue(Struct):
     value: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags

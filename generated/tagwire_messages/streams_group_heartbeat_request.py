@@ -70,13 +70,7 @@ class KeyValue(Struct):
     value: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
@@ -136,13 +130,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
         self.unknown_tags = unknown_tags
@@ -198,11 +186,7 @@ class TaskIds(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = tuple(partitions)
@@ -323,11 +307,7 @@ class Topology(Struct):
     """[]Subtopology, all versions."""
 
     def __init__(
-        self,
-        *,
-        epoch: int = 0,
-        subtopologies: Iterable[Subtopology] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, epoch: int = 0, subtopologies: Iterable[Subtopology] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.epoch = epoch
         self.subtopologies = tuple(subtopologies)

@@ -46,11 +46,7 @@ class Status(Struct):
     """string, all versions."""
 
     def __init__(
-        self,
-        *,
-        status_code: int = 0,
-        status_detail: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, status_code: int = 0, status_detail: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.status_code = status_code
         self.status_detail = status_detail
@@ -75,11 +71,7 @@ class TopicPartition(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partitions = tuple(partitions)
@@ -103,11 +95,7 @@ class TaskIds(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = tuple(partitions)
@@ -130,13 +118,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
         self.unknown_tags = unknown_tags

@@ -32,11 +32,7 @@ class TaskIds(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        subtopology_id: str = "",
-        partitions: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = tuple(partitions)

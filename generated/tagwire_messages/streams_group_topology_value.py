@@ -46,13 +46,7 @@ class TopicConfig(Struct):
     value: str
     """string, all versions."""
 
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags
@@ -211,11 +205,7 @@ class StreamsGroupTopologyValue(Message):
     """[]Subtopology, all versions."""
 
     def __init__(
-        self,
-        *,
-        epoch: int = 0,
-        subtopologies: Iterable[Subtopology] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, epoch: int = 0, subtopologies: Iterable[Subtopology] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.epoch = epoch
         self.subtopologies = tuple(subtopologies)

@@ -53,11 +53,7 @@ class TaskId(Struct):
     """int32, versions 1-6."""
 
     def __init__(
-        self,
-        *,
-        topic_group_id: int = 0,
-        partition: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic_group_id: int = 0, partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic_group_id = topic_group_id
         self.partition = partition
@@ -80,13 +76,7 @@ class PartitionToOffsetSum(Struct):
     offset_sum: int
     """int64, versions 7-9."""
 
-    def __init__(
-        self,
-        *,
-        partition: int = 0,
-        offset_sum: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, partition: int = 0, offset_sum: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition = partition
         self.offset_sum = offset_sum
         self.unknown_tags = unknown_tags
@@ -163,13 +153,7 @@ class ClientTag(Struct):
     value: bytes
     """bytes, version 11 on."""
 
-    def __init__(
-        self,
-        *,
-        key: bytes = b"",
-        value: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, key: bytes = b"", value: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
         self.unknown_tags = unknown_tags

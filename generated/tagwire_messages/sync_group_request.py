@@ -33,11 +33,7 @@ class SyncGroupRequestAssignment(Struct):
     """bytes, all versions."""
 
     def __init__(
-        self,
-        *,
-        member_id: str = "",
-        assignment: bytes = b"",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, member_id: str = "", assignment: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.member_id = member_id
         self.assignment = assignment
@@ -106,10 +102,7 @@ class SyncGroupRequest(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 1),
-        (Versions(4, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow("generation_id", "GenerationId", "int32", "0+", default=0),

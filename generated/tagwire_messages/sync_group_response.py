@@ -61,10 +61,7 @@ class SyncGroupResponse(Message):
     VERSIONS = Versions(0, 5)
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 5
-    HEADER_VERSIONS = (
-        (Versions(0, 3), 0),
-        (Versions(4, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),

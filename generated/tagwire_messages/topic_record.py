@@ -32,11 +32,7 @@ class TopicRecord(Message):
     """uuid, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        topic_id: UUID = DEFAULT_UUID,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", topic_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.topic_id = uuid_or_default(topic_id, 0)

@@ -24,12 +24,7 @@ class TransactionLogKey(Message):
     transactional_id: str
     """string, version 0."""
 
-    def __init__(
-        self,
-        *,
-        transactional_id: str = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, transactional_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.transactional_id = transactional_id
         self.unknown_tags = unknown_tags
 

@@ -32,11 +32,7 @@ class PartitionsSchema(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        topic: str = "",
-        partition_ids: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, topic: str = "", partition_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.topic = topic
         self.partition_ids = tuple(partition_ids)

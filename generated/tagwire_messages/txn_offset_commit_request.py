@@ -170,10 +170,7 @@ class TxnOffsetCommitRequest(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 1),
-        (Versions(3, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
         FieldRow("group_id", "GroupId", "string", "0+", default=""),

@@ -40,11 +40,7 @@ class TxnOffsetCommitResponsePartition(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -123,10 +119,7 @@ class TxnOffsetCommitResponse(Message):
     VERSIONS = Versions(0, 6)
     FLEXIBLE_VERSIONS = Versions(3, 32767)
     LATEST_STABLE = 6
-    HEADER_VERSIONS = (
-        (Versions(0, 2), 0),
-        (Versions(3, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow(

@@ -26,13 +26,7 @@ class UnfenceBrokerRecord(Message):
     epoch: int
     """int64, all versions."""
 
-    def __init__(
-        self,
-        *,
-        id: int = 0,
-        epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, id: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.id = id
         self.epoch = epoch
         self.unknown_tags = unknown_tags

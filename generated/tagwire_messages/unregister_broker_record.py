@@ -27,11 +27,7 @@ class UnregisterBrokerRecord(Message):
     """int64, all versions."""
 
     def __init__(
-        self,
-        *,
-        broker_id: int = 0,
-        broker_epoch: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, broker_id: int = 0, broker_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch

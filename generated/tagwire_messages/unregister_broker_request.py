@@ -24,12 +24,7 @@ class UnregisterBrokerRequest(Message):
     broker_id: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        broker_id: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, broker_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_id = broker_id
         self.unknown_tags = unknown_tags
 

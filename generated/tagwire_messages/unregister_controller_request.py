@@ -24,12 +24,7 @@ class UnregisterControllerRequest(Message):
     controller_id: int
     """int32, all versions."""
 
-    def __init__(
-        self,
-        *,
-        controller_id: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, controller_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.controller_id = controller_id
         self.unknown_tags = unknown_tags
 

@@ -326,10 +326,7 @@ class UpdateMetadataRequest(Message):
     VERSIONS = Versions(0, 8)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 8
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 1),
-        (Versions(6, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
         FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
         FieldRow("is_k_raft_controller", "isKRaftController", "bool", "8+", default=False),

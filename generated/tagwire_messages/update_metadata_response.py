@@ -32,12 +32,7 @@ class UpdateMetadataResponse(Message):
     error_code: int
     """int16, all versions."""
 
-    def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
@@ -48,8 +43,5 @@ class UpdateMetadataResponse(Message):
     VERSIONS = Versions(0, 8)
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 8
-    HEADER_VERSIONS = (
-        (Versions(0, 5), 0),
-        (Versions(6, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),)

@@ -104,12 +104,7 @@ class NodeEndpoint(Struct):
     """uint16, version 1 on."""
 
     def __init__(
-        self,
-        *,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, node_id: int = 0, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.node_id = node_id
         self.host = host

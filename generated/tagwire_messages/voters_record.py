@@ -39,12 +39,7 @@ class Endpoint(Struct):
     """uint16, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        host: str = "",
-        port: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.host = host
@@ -142,11 +137,7 @@ class VotersRecord(Message):
     """[]Voter, all versions."""
 
     def __init__(
-        self,
-        *,
-        version: int = 0,
-        voters: Iterable[Voter] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, version: int = 0, voters: Iterable[Voter] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.version = version
         self.voters = tuple(voters)

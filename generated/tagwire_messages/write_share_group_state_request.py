@@ -160,11 +160,7 @@ class WriteShareGroupStateRequest(Message):
     """[]WriteStateData, all versions."""
 
     def __init__(
-        self,
-        *,
-        group_id: str = "",
-        topics: Iterable[WriteStateData] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, group_id: str = "", topics: Iterable[WriteStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.group_id = group_id
         self.topics = tuple(topics)

@@ -93,10 +93,7 @@ class WriteShareGroupStateResponse(Message):
     """[]WriteStateResult, all versions."""
 
     def __init__(
-        self,
-        *,
-        results: Iterable[WriteStateResult] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, results: Iterable[WriteStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.results = tuple(results)
         self.unknown_tags = unknown_tags

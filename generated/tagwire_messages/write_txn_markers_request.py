@@ -31,11 +31,7 @@ class WritableTxnMarkerTopic(Struct):
     """[]int32, all versions."""
 
     def __init__(
-        self,
-        *,
-        name: str = "",
-        partition_indexes: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.name = name
         self.partition_indexes = tuple(partition_indexes)
@@ -111,10 +107,7 @@ class WriteTxnMarkersRequest(Message):
     """[]WritableTxnMarker, all versions."""
 
     def __init__(
-        self,
-        *,
-        markers: Iterable[WritableTxnMarker] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, markers: Iterable[WritableTxnMarker] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.markers = tuple(markers)
         self.unknown_tags = unknown_tags
@@ -126,8 +119,5 @@ class WriteTxnMarkersRequest(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 1),
-        (Versions(1, 32767), 2),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (FieldRow("markers", "Markers", "[]WritableTxnMarker", "0+", default=(), struct=WritableTxnMarker),)

@@ -38,11 +38,7 @@ class WritableTxnMarkerPartitionResult(Struct):
     """int16, all versions."""
 
     def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -126,10 +122,7 @@ class WriteTxnMarkersResponse(Message):
     """[]WritableTxnMarkerResult, all versions."""
 
     def __init__(
-        self,
-        *,
-        markers: Iterable[WritableTxnMarkerResult] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, markers: Iterable[WritableTxnMarkerResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.markers = tuple(markers)
         self.unknown_tags = unknown_tags
@@ -141,10 +134,7 @@ class WriteTxnMarkersResponse(Message):
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 2
-    HEADER_VERSIONS = (
-        (Versions(0, 0), 0),
-        (Versions(1, 32767), 1),
-    )
+    HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
         FieldRow("markers", "Markers", "[]WritableTxnMarkerResult", "0+", default=(), struct=WritableTxnMarkerResult),
     )

@@ -24,12 +24,7 @@ class ZkMigrationStateRecord(Message):
     zk_migration_state: int
     """int8, all versions."""
 
-    def __init__(
-        self,
-        *,
-        zk_migration_state: int = 0,
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, zk_migration_state: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.zk_migration_state = zk_migration_state
         self.unknown_tags = unknown_tags
 

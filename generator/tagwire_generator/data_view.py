@@ -120,8 +120,8 @@ class _DataViews:
             ("LATEST_STABLE", repr(spec.latest_stable)),
         ]
         if spec.header_versions:
-            ranges = (f"({self.versions(versions)}, {header})" for versions, header in spec.header_versions)
-            values.append(("HEADER_VERSIONS", f"({', '.join(ranges)},)"))
+            ranges = [f"({self.versions(versions)}, {header})" for versions, header in spec.header_versions]
+            values.append(("HEADER_VERSIONS", f"({', '.join(ranges)}{',' if len(ranges) == 1 else ''})"))
         if spec.fallback is not None:
             values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))
         optional = optional_fields(spec, self.options)

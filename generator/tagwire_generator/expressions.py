@@ -188,26 +188,37 @@ class Expressions:
 
 
 class StructNames:
-    """The functions of a module, by struct layout: equal layouts share one, named after the first version."""
+    """The functions of a module, by struct layout: equal layouts share one, named after the first version.
 
-    def __init__(self, module: str, serializers: frozenset[str]) -> None:
+    The name of the message, with which many structs begin, is left away where
+    what is left is no other struct's name: `_read_topic_v0` is in its module.
+    """
+
+    def __init__(self, message: str, module: str, serializers: frozenset[str]) -> None:
+        self.message = message
         self.module = module
         """The module of the data classes."""
         self.serializers = serializers
         """The names of the serializer classes."""
-        self.functions: list[tuple[StructLayout, str, int]] = []
-        """Layout, function name, first version; each after those that it calls."""
+        self.functions: list[tuple[StructLayout, int]] = []
+        """Layout and first version; each after those that it calls."""
 
     def add(self, struct: StructLayout, version: int) -> None:
         for field in struct.fields:
             nested = nested_struct(field.type)
             if nested is not None:
                 self.add(nested, version)
-        if not any(known == struct for known, _, _ in self.functions):
-            self.functions.append((struct, f"{snake_case(struct.name)}_v{version}", version))
+        if not any(known == struct for known, _ in self.functions):
+            self.functions.append((struct, version))
 
     def name(self, struct: StructLayout) -> str:
-        return next(name for known, name, _ in self.functions if known == struct)
+        version = next(version for known, version in self.functions if known == struct)
+        return f"{snake_case(self._short(struct.name))}_v{version}"
+
+    def _short(self, name: str) -> str:
+        short = name.removeprefix(self.message)
+        others = {known.name.removeprefix(self.message) for known, _ in self.functions if known.name != name}
+        return short if short and short not in others else name
 
 
 def nested_struct(kind: Type) -> StructLayout | None:

@@ -19,7 +19,7 @@ Kind = Literal["request", "response", "header", "metadata", "data", "coordinator
 
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
-RESERVED_NAMES: Final = frozenset({"registry", "serializers", "apikey"})
+RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
 """Attributes and modules that a generated package has itself, in lower case."""
 
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}

@@ -1,8 +1,10 @@
 """The view of a package: its messages and API keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tagwire.releases import releases_text
+from tagwire_generator.archive.history import History
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.naming import snake_case
 
@@ -37,10 +39,13 @@ class PackageView:
     """Older name and the message that it means, by older name."""
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
+    releases: tuple[tuple[str, str], ...]
+    """Each message and the text of its history (`tagwire.releases`); empty if the specs have none."""
+    releases_doc: str
 
 
-def package_view(summaries: Sequence[MessageSummary], package: str) -> PackageView:
-    """The view of a package of these messages."""
+def package_view(summaries: Sequence[MessageSummary], package: str, history: History | None = None) -> PackageView:
+    """The view of a package of these messages, and of their history if they have one."""
     present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     keys = sorted(
         (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
@@ -59,4 +64,15 @@ def package_view(summaries: Sequence[MessageSummary], package: str) -> PackageVi
         messages=tuple(entries.values()),
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         api_keys=tuple((name, key) for key, name in keys),
+        releases=tuple(_releases(entries, history)) if history else (),
+        releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.releases`.",
     )
+
+
+def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator[tuple[str, str]]:
+    for (component, name), message in sorted(history.messages.items(), key=lambda row: row[0][1]):
+        if name in entries and entries[name].component == component:
+            spans = {
+                version: tuple((span.first, span.last) for span in found) for version, found in message.versions.items()
+            }
+            yield name, releases_text(spans)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.errors import SpecError
+from tagwire_generator.archive import HISTORY_FILE
 from tagwire_generator.cache import Cache, Entry, environment_key, key_of
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.problems import Problem
@@ -149,14 +150,19 @@ def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOption
 def _package_entry(
     spec_set: SpecSet, environment: str, summaries: Sequence[dict[str, Any]], cache: Cache | None
 ) -> Entry:
-    key = key_of(environment, "package", json.dumps(summaries, sort_keys=True))
+    place = spec_set.specs / HISTORY_FILE
+    history = place.read_bytes() if place.is_file() else b""
+    key = key_of(environment, "package", json.dumps(summaries, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry
+    from tagwire_generator.archive.history import read_history
     from tagwire_generator.model import MessageSummary
     from tagwire_generator.render import render_package
 
     messages = [MessageSummary.from_dict(summary) for summary in summaries]
-    entry = Entry(render_package(messages, spec_set.package, spec_set.options, spec_set.templates), {})
+    releases = read_history(place) if history else None
+    files = render_package(messages, spec_set.package, spec_set.options, spec_set.templates, releases)
+    entry = Entry(files, {})
     if cache:
         cache.put(key, entry)
     return entry

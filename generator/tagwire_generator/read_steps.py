@@ -205,11 +205,14 @@ class _Steps:
         return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
 
     def optional_buffer(self, section: OptionalBuffer) -> ReadStep:
+        form = self.expressions.buffer_form(section)
+        if not section.fields:
+            return ReadStep("statements", lines=(f"m.unknown_tags, pos = {form}.unknown_tags(buf, pos)",))
         self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
         self.expressions.use("tagwire.wire", "Malformed")
         return ReadStep(
             "optional_buffer",
-            source=self.expressions.buffer_form(section),
+            source=form,
             cases=self.cases(section.fields),
             defaults=self.tag_defaults(section.fields),
         )

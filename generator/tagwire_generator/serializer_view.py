@@ -54,7 +54,7 @@ class SerializerModuleView:
 
 def serializer_view(cls: type[Message], module: str, source: str) -> SerializerModuleView:
     """The view of a message's serializer module; `module` is that of its data classes."""
-    names = StructNames(module, frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS))
+    names = StructNames(cls.NAME, module, frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS))
     expressions = Expressions(names)
     layouts = {version: layout_of(cls, version).root for version in cls.VERSIONS}
     for version, root in layouts.items():
@@ -62,7 +62,7 @@ def serializer_view(cls: type[Message], module: str, source: str) -> SerializerM
             nested = nested_struct(field.type)
             if nested is not None:
                 names.add(nested, version)
-    functions = tuple(_function(struct, name, expressions) for struct, name, _ in names.functions)
+    functions = tuple(_function(struct, names.name(struct), expressions) for struct, _ in names.functions)
     versions = tuple(_versions(cls.NAME, layouts, expressions))
     data_class = expressions.data_class(cls)
     expressions.use("tagwire.serializer", "Serializer")

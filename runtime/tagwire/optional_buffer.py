@@ -50,6 +50,17 @@ class BufferForm:
             raise Malformed
         return tag, end, pos
 
+    def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
+        """A buffer of which the version knows no field, and where it ends."""
+        if buf[pos] == 0:
+            return NO_TAGS, pos + 1
+        unknown: dict[int, bytes] = {}
+        tag, stop, pos = self.header(buf, pos, -1)
+        while tag >= 0:
+            unknown[tag] = buf[pos:stop]
+            tag, stop, pos = self.header(buf, stop, tag)
+        return unknown or NO_TAGS, pos
+
     def put(
         self,
         out: bytearray,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tagwire.message import Message
+    from tagwire.releases import Spans
 
 __all__ = ["Frame", "Registry", "UnknownMessageError"]
 
@@ -143,6 +144,21 @@ class Registry:
     def response_header(self) -> type[Message]:
         """The class of the headers of responses."""
         return self["ResponseHeader"]
+
+    def releases(self, name: str) -> dict[int, Spans]:
+        """For each version of a message, the releases that have it: see `tagwire.releases`.
+
+        Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
+        """
+        from tagwire.releases import parse_releases
+
+        name = self[name].NAME
+        try:
+            module = import_module(f"{self._package}.releases")
+        except ModuleNotFoundError:
+            return {}
+        texts: dict[str, str] = module.RELEASES
+        return parse_releases(texts[name]) if name in texts else {}
 
     def aliases(self) -> dict[str, str]:
         """Older names of messages, each with the name of today."""

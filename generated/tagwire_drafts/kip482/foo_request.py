@@ -77,11 +77,7 @@ class Origin(Struct):
     """[]int32, version 9 on. The ids of the proxies on the way."""
 
     def __init__(
-        self,
-        *,
-        host: str = "",
-        hops: Iterable[int] = (),
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, host: str = "", hops: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.host = host
         self.hops = tuple(hops)

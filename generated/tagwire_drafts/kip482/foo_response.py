@@ -35,13 +35,7 @@ class Foo(Struct):
     bar: str
     """string, version 9 on, tag 1. A greeting that goes with this foo."""
 
-    def __init__(
-        self,
-        *,
-        baz: int = 0,
-        bar: str = "hello world",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
-    ) -> None:
+    def __init__(self, *, baz: int = 0, bar: str = "hello world", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.baz = baz
         self.bar = bar
         self.unknown_tags = unknown_tags
@@ -64,11 +58,7 @@ class FooResponse(Message):
     itself."""
 
     def __init__(
-        self,
-        *,
-        foos: Iterable[Foo] = (),
-        user_agent: str | None = "",
-        unknown_tags: Mapping[int, bytes] = NO_TAGS,
+        self, *, foos: Iterable[Foo] = (), user_agent: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
         self.foos = tuple(foos)
         self.user_agent = user_agent

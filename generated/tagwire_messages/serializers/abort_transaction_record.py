@@ -62,6 +62,4 @@ class AbortTransactionRecordV0(Serializer[AbortTransactionRecord]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AbortTransactionRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AbortTransactionRecordV0}

@@ -34,6 +34,4 @@ class AbortedTxnV0(Serializer[AbortedTxn]):
         out += _pack_qqqq(m.producer_id, m.first_offset, m.last_offset, m.last_stable_offset)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AbortedTxnV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AbortedTxnV0}

@@ -77,6 +77,4 @@ class AccessControlEntryRecordV0(Serializer[AccessControlEntryRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AccessControlEntryRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AccessControlEntryRecordV0}

@@ -75,6 +75,4 @@ class AccessControlRecordV0(Serializer[AccessControlRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AccessControlRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AccessControlRecordV0}

@@ -174,7 +174,4 @@ class AddRaftVoterRequestV1(Serializer[AddRaftVoterRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AddRaftVoterRequestV0,
-    1: AddRaftVoterRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AddRaftVoterRequestV0, 1: AddRaftVoterRequestV1}

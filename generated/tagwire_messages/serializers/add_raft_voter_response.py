@@ -56,7 +56,4 @@ class AddRaftVoterResponseV1(AddRaftVoterResponseV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AddRaftVoterResponseV0,
-    1: AddRaftVoterResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AddRaftVoterResponseV0, 1: AddRaftVoterResponseV1}

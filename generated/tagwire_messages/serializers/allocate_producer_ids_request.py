@@ -39,6 +39,4 @@ class AllocateProducerIdsRequestV0(Serializer[AllocateProducerIdsRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AllocateProducerIdsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AllocateProducerIdsRequestV0}

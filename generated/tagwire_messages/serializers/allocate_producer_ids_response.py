@@ -39,6 +39,4 @@ class AllocateProducerIdsResponseV0(Serializer[AllocateProducerIdsResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AllocateProducerIdsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AllocateProducerIdsResponseV0}

@@ -308,7 +308,4 @@ class AlterClientQuotasRequestV1(Serializer[AlterClientQuotasRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterClientQuotasRequestV0,
-    1: AlterClientQuotasRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterClientQuotasRequestV0, 1: AlterClientQuotasRequestV1}

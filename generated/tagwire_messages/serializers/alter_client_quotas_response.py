@@ -248,7 +248,4 @@ class AlterClientQuotasResponseV1(Serializer[AlterClientQuotasResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterClientQuotasResponseV0,
-    1: AlterClientQuotasResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterClientQuotasResponseV0, 1: AlterClientQuotasResponseV1}

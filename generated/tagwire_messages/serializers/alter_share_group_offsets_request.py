@@ -19,7 +19,7 @@ _pack_iq = Struct(">iq").pack
 _unpack_iqB = Struct(">iqB").unpack_from
 
 
-def _read_alter_share_group_offsets_request_partition_v0(
+def _read_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterShareGroupOffsetsRequestPartition, ...], int]:
     """partition_index int32, start_offset int64."""
@@ -35,9 +35,7 @@ def _read_alter_share_group_offsets_request_partition_v0(
     return tuple(items), pos
 
 
-def _write_alter_share_group_offsets_request_partition_v0(
-    out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition]) -> None:
     for m in items:
         out += _pack_iq(m.partition_index, m.start_offset)
         if m.unknown_tags is NO_TAGS:
@@ -46,9 +44,7 @@ def _write_alter_share_group_offsets_request_partition_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_alter_share_group_offsets_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[AlterShareGroupOffsetsRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGroupOffsetsRequestTopic, ...], int]:
     """topic_name compact string, partitions compact []AlterShareGroupOffsetsRequestPartition."""
     items = []
     for _ in range(count):
@@ -68,7 +64,7 @@ def _read_alter_share_group_offsets_request_topic_v0(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_alter_share_group_offsets_request_partition_v0(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -78,13 +74,11 @@ def _read_alter_share_group_offsets_request_topic_v0(
     return tuple(items), pos
 
 
-def _write_alter_share_group_offsets_request_topic_v0(
-    out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
-        _write_alter_share_group_offsets_request_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -115,7 +109,7 @@ class AlterShareGroupOffsetsRequestV0(Serializer[AlterShareGroupOffsetsRequest])
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_alter_share_group_offsets_request_topic_v0(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -127,13 +121,11 @@ class AlterShareGroupOffsetsRequestV0(Serializer[AlterShareGroupOffsetsRequest])
     def write(m: AlterShareGroupOffsetsRequest, out: bytearray) -> None:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_alter_share_group_offsets_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterShareGroupOffsetsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterShareGroupOffsetsRequestV0}

@@ -31,7 +31,7 @@ _unpack_16sB = Struct(">16sB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 
 
-def _read_alter_share_group_offsets_response_partition_v0(
+def _read_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[AlterShareGroupOffsetsResponsePartition, ...], int]:
     """partition_index int32, error_code int16, error_message nullable compact string."""
@@ -57,9 +57,7 @@ def _read_alter_share_group_offsets_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_alter_share_group_offsets_response_partition_v0(
-    out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -69,9 +67,7 @@ def _write_alter_share_group_offsets_response_partition_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_alter_share_group_offsets_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[AlterShareGroupOffsetsResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGroupOffsetsResponseTopic, ...], int]:
     """topic_name compact string, topic_id uuid, partitions compact []AlterShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
@@ -92,7 +88,7 @@ def _read_alter_share_group_offsets_response_topic_v0(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_alter_share_group_offsets_response_partition_v0(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -102,14 +98,12 @@ def _read_alter_share_group_offsets_response_topic_v0(
     return tuple(items), pos
 
 
-def _write_alter_share_group_offsets_response_topic_v0(
-    out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_alter_share_group_offsets_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -142,7 +136,7 @@ class AlterShareGroupOffsetsResponseV0(Serializer[AlterShareGroupOffsetsResponse
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.responses, pos = _read_alter_share_group_offsets_response_topic_v0(buf, pos, n - 1)
+        m.responses, pos = _read_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -155,13 +149,11 @@ class AlterShareGroupOffsetsResponseV0(Serializer[AlterShareGroupOffsetsResponse
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)
-        _write_alter_share_group_offsets_response_topic_v0(out, m.responses)
+        _write_topic_v0(out, m.responses)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterShareGroupOffsetsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterShareGroupOffsetsResponseV0}

@@ -162,6 +162,4 @@ class AlterUserScramCredentialsRequestV0(Serializer[AlterUserScramCredentialsReq
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterUserScramCredentialsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterUserScramCredentialsRequestV0}

@@ -110,6 +110,4 @@ class AlterUserScramCredentialsResponseV0(Serializer[AlterUserScramCredentialsRe
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AlterUserScramCredentialsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AlterUserScramCredentialsResponseV0}

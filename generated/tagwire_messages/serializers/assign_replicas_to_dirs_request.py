@@ -147,6 +147,4 @@ class AssignReplicasToDirsRequestV0(Serializer[AssignReplicasToDirsRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AssignReplicasToDirsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AssignReplicasToDirsRequestV0}

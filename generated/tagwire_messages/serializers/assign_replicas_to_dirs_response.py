@@ -145,6 +145,4 @@ class AssignReplicasToDirsResponseV0(Serializer[AssignReplicasToDirsResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: AssignReplicasToDirsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: AssignReplicasToDirsResponseV0}

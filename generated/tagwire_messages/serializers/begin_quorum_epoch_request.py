@@ -296,7 +296,4 @@ class BeginQuorumEpochRequestV1(Serializer[BeginQuorumEpochRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: BeginQuorumEpochRequestV0,
-    1: BeginQuorumEpochRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: BeginQuorumEpochRequestV0, 1: BeginQuorumEpochRequestV1}

@@ -276,7 +276,4 @@ class BeginQuorumEpochResponseV1(Serializer[BeginQuorumEpochResponse]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: BeginQuorumEpochResponseV0,
-    1: BeginQuorumEpochResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: BeginQuorumEpochResponseV0, 1: BeginQuorumEpochResponseV1}

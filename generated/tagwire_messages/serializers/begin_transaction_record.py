@@ -62,6 +62,4 @@ class BeginTransactionRecordV0(Serializer[BeginTransactionRecord]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: BeginTransactionRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: BeginTransactionRecordV0}

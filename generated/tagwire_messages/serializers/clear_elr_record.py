@@ -44,6 +44,4 @@ class ClearElrRecordV0(Serializer[ClearElrRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ClearElrRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ClearElrRecordV0}

@@ -113,6 +113,4 @@ class ClientQuotaRecordV0(Serializer[ClientQuotaRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ClientQuotaRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ClientQuotaRecordV0}

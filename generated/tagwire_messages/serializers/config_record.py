@@ -71,6 +71,4 @@ class ConfigRecordV0(Serializer[ConfigRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConfigRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConfigRecordV0}

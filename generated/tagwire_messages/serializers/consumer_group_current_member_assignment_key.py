@@ -46,6 +46,4 @@ class ConsumerGroupCurrentMemberAssignmentKeyV0(Serializer[ConsumerGroupCurrentM
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupCurrentMemberAssignmentKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupCurrentMemberAssignmentKeyV0}

@@ -148,6 +148,4 @@ class ConsumerGroupCurrentMemberAssignmentValueV0(Serializer[ConsumerGroupCurren
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupCurrentMemberAssignmentValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupCurrentMemberAssignmentValueV0}

@@ -64,7 +64,4 @@ class ConsumerGroupDescribeRequestV1(ConsumerGroupDescribeRequestV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupDescribeRequestV0,
-    1: ConsumerGroupDescribeRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupDescribeRequestV0, 1: ConsumerGroupDescribeRequestV1}

@@ -555,7 +555,4 @@ class ConsumerGroupDescribeResponseV1(Serializer[ConsumerGroupDescribeResponse])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupDescribeResponseV0,
-    1: ConsumerGroupDescribeResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupDescribeResponseV0, 1: ConsumerGroupDescribeResponseV1}

@@ -306,7 +306,4 @@ class ConsumerGroupHeartbeatRequestV1(Serializer[ConsumerGroupHeartbeatRequest])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupHeartbeatRequestV0,
-    1: ConsumerGroupHeartbeatRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupHeartbeatRequestV0, 1: ConsumerGroupHeartbeatRequestV1}

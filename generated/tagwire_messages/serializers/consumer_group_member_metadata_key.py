@@ -46,6 +46,4 @@ class ConsumerGroupMemberMetadataKeyV0(Serializer[ConsumerGroupMemberMetadataKey
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupMemberMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupMemberMetadataKeyV0}

@@ -237,6 +237,4 @@ class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataV
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupMemberMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupMemberMetadataValueV0}

@@ -38,6 +38,4 @@ class ConsumerGroupMetadataKeyV0(Serializer[ConsumerGroupMetadataKey]):
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupMetadataKeyV0}

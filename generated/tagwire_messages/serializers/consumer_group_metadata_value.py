@@ -60,6 +60,4 @@ class ConsumerGroupMetadataValueV0(Serializer[ConsumerGroupMetadataValue]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupMetadataValueV0}

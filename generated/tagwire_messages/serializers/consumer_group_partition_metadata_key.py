@@ -38,6 +38,4 @@ class ConsumerGroupPartitionMetadataKeyV0(Serializer[ConsumerGroupPartitionMetad
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupPartitionMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupPartitionMetadataKeyV0}

@@ -142,6 +142,4 @@ class ConsumerGroupPartitionMetadataValueV0(Serializer[ConsumerGroupPartitionMet
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupPartitionMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupPartitionMetadataValueV0}

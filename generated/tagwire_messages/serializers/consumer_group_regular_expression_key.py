@@ -46,6 +46,4 @@ class ConsumerGroupRegularExpressionKeyV0(Serializer[ConsumerGroupRegularExpress
         put_string(out, m.regular_expression)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupRegularExpressionKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupRegularExpressionKeyV0}

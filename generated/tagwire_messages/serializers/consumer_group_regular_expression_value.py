@@ -48,6 +48,4 @@ class ConsumerGroupRegularExpressionValueV0(Serializer[ConsumerGroupRegularExpre
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupRegularExpressionValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupRegularExpressionValueV0}

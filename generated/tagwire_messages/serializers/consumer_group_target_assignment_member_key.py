@@ -46,6 +46,4 @@ class ConsumerGroupTargetAssignmentMemberKeyV0(Serializer[ConsumerGroupTargetAss
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupTargetAssignmentMemberKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupTargetAssignmentMemberKeyV0}

@@ -97,6 +97,4 @@ class ConsumerGroupTargetAssignmentMemberValueV0(Serializer[ConsumerGroupTargetA
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupTargetAssignmentMemberValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupTargetAssignmentMemberValueV0}

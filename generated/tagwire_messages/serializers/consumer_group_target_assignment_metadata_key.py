@@ -38,6 +38,4 @@ class ConsumerGroupTargetAssignmentMetadataKeyV0(Serializer[ConsumerGroupTargetA
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupTargetAssignmentMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupTargetAssignmentMetadataKeyV0}

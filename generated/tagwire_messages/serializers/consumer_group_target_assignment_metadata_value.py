@@ -60,6 +60,4 @@ class ConsumerGroupTargetAssignmentMetadataValueV0(Serializer[ConsumerGroupTarge
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ConsumerGroupTargetAssignmentMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ConsumerGroupTargetAssignmentMetadataValueV0}

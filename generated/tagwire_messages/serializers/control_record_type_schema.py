@@ -34,6 +34,4 @@ class ControlRecordTypeSchemaV0(Serializer[ControlRecordTypeSchema]):
         out += _pack_h(m.type)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ControlRecordTypeSchemaV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ControlRecordTypeSchemaV0}

@@ -152,6 +152,4 @@ class ControllerRegistrationRequestV0(Serializer[ControllerRegistrationRequest])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ControllerRegistrationRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ControllerRegistrationRequestV0}

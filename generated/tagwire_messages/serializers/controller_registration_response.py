@@ -50,6 +50,4 @@ class ControllerRegistrationResponseV0(Serializer[ControllerRegistrationResponse
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ControllerRegistrationResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ControllerRegistrationResponseV0}

@@ -60,6 +60,4 @@ class DefaultPrincipalDataV0(Serializer[DefaultPrincipalData]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DefaultPrincipalDataV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DefaultPrincipalDataV0}

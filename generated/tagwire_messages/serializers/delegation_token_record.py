@@ -88,6 +88,4 @@ class DelegationTokenRecordV0(Serializer[DelegationTokenRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DelegationTokenRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DelegationTokenRecordV0}

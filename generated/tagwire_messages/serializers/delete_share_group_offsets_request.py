@@ -14,9 +14,7 @@ from tagwire_messages.delete_share_group_offsets_request import (
 )
 
 
-def _read_delete_share_group_offsets_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DeleteShareGroupOffsetsRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareGroupOffsetsRequestTopic, ...], int]:
     """topic_name compact string."""
     items = []
     for _ in range(count):
@@ -39,9 +37,7 @@ def _read_delete_share_group_offsets_request_topic_v0(
     return tuple(items), pos
 
 
-def _write_delete_share_group_offsets_request_topic_v0(
-    out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:
@@ -74,7 +70,7 @@ class DeleteShareGroupOffsetsRequestV0(Serializer[DeleteShareGroupOffsetsRequest
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_delete_share_group_offsets_request_topic_v0(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -86,13 +82,11 @@ class DeleteShareGroupOffsetsRequestV0(Serializer[DeleteShareGroupOffsetsRequest
     def write(m: DeleteShareGroupOffsetsRequest, out: bytearray) -> None:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_delete_share_group_offsets_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DeleteShareGroupOffsetsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DeleteShareGroupOffsetsRequestV0}

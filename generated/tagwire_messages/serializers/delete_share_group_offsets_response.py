@@ -30,9 +30,7 @@ _unpack_16shB = Struct(">16shB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 
 
-def _read_delete_share_group_offsets_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DeleteShareGroupOffsetsResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareGroupOffsetsResponseTopic, ...], int]:
     """topic_name compact string, topic_id uuid, error_code int16, error_message nullable compact string."""
     items = []
     for _ in range(count):
@@ -66,9 +64,7 @@ def _read_delete_share_group_offsets_response_topic_v0(
     return tuple(items), pos
 
 
-def _write_delete_share_group_offsets_response_topic_v0(
-    out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
@@ -105,7 +101,7 @@ class DeleteShareGroupOffsetsResponseV0(Serializer[DeleteShareGroupOffsetsRespon
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.responses, pos = _read_delete_share_group_offsets_response_topic_v0(buf, pos, n - 1)
+        m.responses, pos = _read_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -118,13 +114,11 @@ class DeleteShareGroupOffsetsResponseV0(Serializer[DeleteShareGroupOffsetsRespon
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)
-        _write_delete_share_group_offsets_response_topic_v0(out, m.responses)
+        _write_topic_v0(out, m.responses)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DeleteShareGroupOffsetsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DeleteShareGroupOffsetsResponseV0}

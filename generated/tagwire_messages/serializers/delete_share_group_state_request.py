@@ -129,6 +129,4 @@ class DeleteShareGroupStateRequestV0(Serializer[DeleteShareGroupStateRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DeleteShareGroupStateRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DeleteShareGroupStateRequestV0}

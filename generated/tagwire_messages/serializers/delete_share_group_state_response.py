@@ -130,6 +130,4 @@ class DeleteShareGroupStateResponseV0(Serializer[DeleteShareGroupStateResponse])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DeleteShareGroupStateResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DeleteShareGroupStateResponseV0}

@@ -178,7 +178,4 @@ class DescribeClientQuotasRequestV1(Serializer[DescribeClientQuotasRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeClientQuotasRequestV0,
-    1: DescribeClientQuotasRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeClientQuotasRequestV0, 1: DescribeClientQuotasRequestV1}

@@ -338,7 +338,4 @@ class DescribeClientQuotasResponseV1(Serializer[DescribeClientQuotasResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeClientQuotasResponseV0,
-    1: DescribeClientQuotasResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeClientQuotasResponseV0, 1: DescribeClientQuotasResponseV1}

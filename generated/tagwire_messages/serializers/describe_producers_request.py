@@ -99,6 +99,4 @@ class DescribeProducersRequestV0(Serializer[DescribeProducersRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeProducersRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeProducersRequestV0}

@@ -190,6 +190,4 @@ class DescribeProducersResponseV0(Serializer[DescribeProducersResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeProducersResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeProducersResponseV0}

@@ -20,9 +20,7 @@ _pack_int32s = fixed_array("int32").packers
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_describe_share_group_offsets_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsRequestTopic, ...], int]:
     """topic_name compact string, partitions compact []int32."""
     items = []
     for _ in range(count):
@@ -55,9 +53,7 @@ def _read_describe_share_group_offsets_request_topic_v0(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_request_topic_v0(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         values = m.partitions
@@ -74,9 +70,7 @@ def _write_describe_share_group_offsets_request_topic_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_request_group_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsRequestGroup, ...], int]:
+def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsRequestGroup, ...], int]:
     """group_id compact string, topics nullable compact []DescribeShareGroupOffsetsRequestTopic."""
     items = []
     for _ in range(count):
@@ -97,7 +91,7 @@ def _read_describe_share_group_offsets_request_group_v0(
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_describe_share_group_offsets_request_topic_v0(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -107,16 +101,14 @@ def _read_describe_share_group_offsets_request_group_v0(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_request_group_v0(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup]
-) -> None:
+def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         if m.topics is None:
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_describe_share_group_offsets_request_topic_v0(out, m.topics)
+            _write_topic_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -138,7 +130,7 @@ class DescribeShareGroupOffsetsRequestV0(Serializer[DescribeShareGroupOffsetsReq
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_describe_share_group_offsets_request_group_v0(buf, pos, n - 1)
+        m.groups, pos = _read_group_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -149,7 +141,7 @@ class DescribeShareGroupOffsetsRequestV0(Serializer[DescribeShareGroupOffsetsReq
     @staticmethod
     def write(m: DescribeShareGroupOffsetsRequest, out: bytearray) -> None:
         put_compact_count(out, m.groups)
-        _write_describe_share_group_offsets_request_group_v0(out, m.groups)
+        _write_group_v0(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -38,7 +38,7 @@ _unpack_iqihB = Struct(">iqihB").unpack_from
 _unpack_iqiqhB = Struct(">iqiqhB").unpack_from
 
 
-def _read_describe_share_group_offsets_response_partition_v0(
+def _read_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponsePartition, ...], int]:
     """partition_index int32, start_offset int64, leader_epoch int32, error_code int16, error_message nullable
@@ -66,9 +66,7 @@ def _read_describe_share_group_offsets_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_partition_v0(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
         out += _pack_iqih(m.partition_index, m.start_offset, m.leader_epoch, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -78,9 +76,7 @@ def _write_describe_share_group_offsets_response_partition_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
     """topic_name compact string, topic_id uuid, partitions compact []DescribeShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
@@ -101,7 +97,7 @@ def _read_describe_share_group_offsets_response_topic_v0(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_describe_share_group_offsets_response_partition_v0(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -111,23 +107,19 @@ def _read_describe_share_group_offsets_response_topic_v0(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_topic_v0(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_describe_share_group_offsets_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_response_group_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
+def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
     """group_id compact string, topics compact []DescribeShareGroupOffsetsResponseTopic, error_code int16,
     error_message nullable compact string."""
     items = []
@@ -148,7 +140,7 @@ def _read_describe_share_group_offsets_response_group_v0(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_describe_share_group_offsets_response_topic_v0(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v0(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         if n == 0:
@@ -168,13 +160,11 @@ def _read_describe_share_group_offsets_response_group_v0(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_group_v0(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]
-) -> None:
+def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_describe_share_group_offsets_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -183,7 +173,7 @@ def _write_describe_share_group_offsets_response_group_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_response_partition_v1(
+def _read_partition_v1(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeShareGroupOffsetsResponsePartition, ...], int]:
     """partition_index int32, start_offset int64, leader_epoch int32, lag int64, error_code int16, error_message
@@ -210,9 +200,7 @@ def _read_describe_share_group_offsets_response_partition_v1(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_partition_v1(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]
-) -> None:
+def _write_partition_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
         out += _pack_iqiqh(m.partition_index, m.start_offset, m.leader_epoch, m.lag, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -222,9 +210,7 @@ def _write_describe_share_group_offsets_response_partition_v1(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_response_topic_v1(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
+def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsResponseTopic, ...], int]:
     """topic_name compact string, topic_id uuid, partitions compact []DescribeShareGroupOffsetsResponsePartition."""
     items = []
     for _ in range(count):
@@ -245,7 +231,7 @@ def _read_describe_share_group_offsets_response_topic_v1(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_describe_share_group_offsets_response_partition_v1(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v1(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -255,23 +241,19 @@ def _read_describe_share_group_offsets_response_topic_v1(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_topic_v1(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]
-) -> None:
+def _write_topic_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_describe_share_group_offsets_response_partition_v1(out, m.partitions)
+        _write_partition_v1(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_share_group_offsets_response_group_v1(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
+def _read_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShareGroupOffsetsResponseGroup, ...], int]:
     """group_id compact string, topics compact []DescribeShareGroupOffsetsResponseTopic, error_code int16,
     error_message nullable compact string."""
     items = []
@@ -292,7 +274,7 @@ def _read_describe_share_group_offsets_response_group_v1(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_describe_share_group_offsets_response_topic_v1(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v1(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         if n == 0:
@@ -312,13 +294,11 @@ def _read_describe_share_group_offsets_response_group_v1(
     return tuple(items), pos
 
 
-def _write_describe_share_group_offsets_response_group_v1(
-    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]
-) -> None:
+def _write_group_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_describe_share_group_offsets_response_topic_v1(out, m.topics)
+        _write_topic_v1(out, m.topics)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -342,7 +322,7 @@ class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsRe
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_describe_share_group_offsets_response_group_v0(buf, pos, n - 1)
+        m.groups, pos = _read_group_v0(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -354,7 +334,7 @@ class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsRe
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
-        _write_describe_share_group_offsets_response_group_v0(out, m.groups)
+        _write_group_v0(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -376,7 +356,7 @@ class DescribeShareGroupOffsetsResponseV1(Serializer[DescribeShareGroupOffsetsRe
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_describe_share_group_offsets_response_group_v1(buf, pos, n - 1)
+        m.groups, pos = _read_group_v1(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -388,7 +368,7 @@ class DescribeShareGroupOffsetsResponseV1(Serializer[DescribeShareGroupOffsetsRe
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
-        _write_describe_share_group_offsets_response_group_v1(out, m.groups)
+        _write_group_v1(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -128,6 +128,4 @@ class DescribeTopicPartitionsRequestV0(Serializer[DescribeTopicPartitionsRequest
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeTopicPartitionsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeTopicPartitionsRequestV0}

@@ -43,7 +43,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_describe_topic_partitions_response_partition_v0(
+def _read_partition_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[DescribeTopicPartitionsResponsePartition, ...], int]:
     """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes compact []int32,
@@ -113,9 +113,7 @@ def _read_describe_topic_partitions_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_describe_topic_partitions_response_partition_v0(
-    out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition]) -> None:
     for m in items:
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
@@ -170,9 +168,7 @@ def _write_describe_topic_partitions_response_partition_v0(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_describe_topic_partitions_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[DescribeTopicPartitionsResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeTopicPartitionsResponseTopic, ...], int]:
     """error_code int16, name nullable compact string, topic_id uuid, is_internal bool, partitions compact
     []DescribeTopicPartitionsResponsePartition, topic_authorized_operations int32."""
     items = []
@@ -196,7 +192,7 @@ def _read_describe_topic_partitions_response_topic_v0(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_describe_topic_partitions_response_partition_v0(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v0(buf, pos, n - 1)
         m.topic_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -206,15 +202,13 @@ def _read_describe_topic_partitions_response_topic_v0(
     return tuple(items), pos
 
 
-def _write_describe_topic_partitions_response_topic_v0(
-    out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic]
-) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic]) -> None:
     for m in items:
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
-        _write_describe_topic_partitions_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -271,7 +265,7 @@ class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsRespon
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_describe_topic_partitions_response_topic_v0(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v0(buf, pos, n - 1)
         (n,) = _unpack_b(buf, pos)
         pos += 1
         if n == 1:
@@ -291,7 +285,7 @@ class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsRespon
     def write(m: DescribeTopicPartitionsResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_describe_topic_partitions_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         if m.next_cursor is None:
             out += b"\xff"
         else:
@@ -303,6 +297,4 @@ class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsRespon
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeTopicPartitionsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeTopicPartitionsResponseV0}

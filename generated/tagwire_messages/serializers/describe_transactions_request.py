@@ -43,6 +43,4 @@ class DescribeTransactionsRequestV0(Serializer[DescribeTransactionsRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeTransactionsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeTransactionsRequestV0}

@@ -164,6 +164,4 @@ class DescribeTransactionsResponseV0(Serializer[DescribeTransactionsResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeTransactionsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeTransactionsResponseV0}

@@ -80,6 +80,4 @@ class DescribeUserScramCredentialsRequestV0(Serializer[DescribeUserScramCredenti
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeUserScramCredentialsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeUserScramCredentialsRequestV0}

@@ -158,6 +158,4 @@ class DescribeUserScramCredentialsResponseV0(Serializer[DescribeUserScramCredent
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: DescribeUserScramCredentialsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: DescribeUserScramCredentialsResponseV0}

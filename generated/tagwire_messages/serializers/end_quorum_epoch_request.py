@@ -331,7 +331,4 @@ class EndQuorumEpochRequestV1(Serializer[EndQuorumEpochRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EndQuorumEpochRequestV0,
-    1: EndQuorumEpochRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EndQuorumEpochRequestV0, 1: EndQuorumEpochRequestV1}

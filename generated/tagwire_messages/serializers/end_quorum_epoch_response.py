@@ -271,7 +271,4 @@ class EndQuorumEpochResponseV1(Serializer[EndQuorumEpochResponse]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EndQuorumEpochResponseV0,
-    1: EndQuorumEpochResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EndQuorumEpochResponseV0, 1: EndQuorumEpochResponseV1}

@@ -34,6 +34,4 @@ class EndTransactionRecordV0(Serializer[EndTransactionRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EndTransactionRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EndTransactionRecordV0}

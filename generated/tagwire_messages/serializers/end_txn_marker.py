@@ -34,6 +34,4 @@ class EndTxnMarkerV0(Serializer[EndTxnMarker]):
         out += _pack_i(m.coordinator_epoch)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EndTxnMarkerV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EndTxnMarkerV0}

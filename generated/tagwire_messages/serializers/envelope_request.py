@@ -66,6 +66,4 @@ class EnvelopeRequestV0(Serializer[EnvelopeRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EnvelopeRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EnvelopeRequestV0}

@@ -50,6 +50,4 @@ class EnvelopeResponseV0(Serializer[EnvelopeResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: EnvelopeResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: EnvelopeResponseV0}

@@ -49,6 +49,4 @@ class FeatureLevelRecordV0(Serializer[FeatureLevelRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: FeatureLevelRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: FeatureLevelRecordV0}

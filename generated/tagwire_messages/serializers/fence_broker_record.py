@@ -39,6 +39,4 @@ class FenceBrokerRecordV0(Serializer[FenceBrokerRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: FenceBrokerRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: FenceBrokerRecordV0}

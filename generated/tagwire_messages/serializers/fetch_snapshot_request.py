@@ -339,7 +339,4 @@ class FetchSnapshotRequestV1(Serializer[FetchSnapshotRequest]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: FetchSnapshotRequestV0,
-    1: FetchSnapshotRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: FetchSnapshotRequestV0, 1: FetchSnapshotRequestV1}

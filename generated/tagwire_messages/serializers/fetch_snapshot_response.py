@@ -320,7 +320,4 @@ class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: FetchSnapshotResponseV0,
-    1: FetchSnapshotResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: FetchSnapshotResponseV0, 1: FetchSnapshotResponseV1}

@@ -40,6 +40,4 @@ class GetTelemetrySubscriptionsRequestV0(Serializer[GetTelemetrySubscriptionsReq
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: GetTelemetrySubscriptionsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: GetTelemetrySubscriptionsRequestV0}

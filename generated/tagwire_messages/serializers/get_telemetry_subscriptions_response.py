@@ -88,6 +88,4 @@ class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsRe
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: GetTelemetrySubscriptionsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: GetTelemetrySubscriptionsResponseV0}

@@ -38,6 +38,4 @@ class GroupMetadataKeyV0(Serializer[GroupMetadataKey]):
         put_string(out, m.group)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: GroupMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: GroupMetadataKeyV0}

@@ -129,6 +129,4 @@ class InitializeShareGroupStateRequestV0(Serializer[InitializeShareGroupStateReq
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: InitializeShareGroupStateRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: InitializeShareGroupStateRequestV0}

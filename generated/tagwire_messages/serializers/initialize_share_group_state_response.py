@@ -130,6 +130,4 @@ class InitializeShareGroupStateResponseV0(Serializer[InitializeShareGroupStateRe
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: InitializeShareGroupStateResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: InitializeShareGroupStateResponseV0}

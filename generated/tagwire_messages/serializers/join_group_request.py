@@ -35,9 +35,7 @@ _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_iih = Struct(">iih").unpack_from
 
 
-def _read_join_group_request_protocol_v0(
-    buf: bytes, raw: Any, pos: int, count: int
-) -> tuple[tuple[JoinGroupRequestProtocol, ...], int]:
+def _read_protocol_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[JoinGroupRequestProtocol, ...], int]:
     """name string, metadata bytes."""
     items = []
     for _ in range(count):
@@ -61,7 +59,7 @@ def _read_join_group_request_protocol_v0(
     return tuple(items), pos
 
 
-def _write_join_group_request_protocol_v0(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
+def _write_protocol_v0(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -69,9 +67,7 @@ def _write_join_group_request_protocol_v0(out: bytearray, items: Iterable[JoinGr
         put_binary(out, m.metadata)
 
 
-def _read_join_group_request_protocol_v6(
-    buf: bytes, raw: Any, pos: int, count: int
-) -> tuple[tuple[JoinGroupRequestProtocol, ...], int]:
+def _read_protocol_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[JoinGroupRequestProtocol, ...], int]:
     """name compact string, metadata compact bytes."""
     items = []
     for _ in range(count):
@@ -103,7 +99,7 @@ def _read_join_group_request_protocol_v6(
     return tuple(items), pos
 
 
-def _write_join_group_request_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
+def _write_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_binary(out, m.metadata)
@@ -148,7 +144,7 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.protocols, pos = _read_join_group_request_protocol_v0(buf, raw, pos, n)
+        m.protocols, pos = _read_protocol_v0(buf, raw, pos, n)
         m.rebalance_timeout_ms = -1
         m.group_instance_id = None
         m.reason = None
@@ -164,7 +160,7 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
         put_string(out, m.member_id)
         put_string(out, m.protocol_type)
         put_count(out, m.protocols)
-        _write_join_group_request_protocol_v0(out, m.protocols)
+        _write_protocol_v0(out, m.protocols)
 
 
 class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
@@ -202,7 +198,7 @@ class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.protocols, pos = _read_join_group_request_protocol_v0(buf, raw, pos, n)
+        m.protocols, pos = _read_protocol_v0(buf, raw, pos, n)
         m.group_instance_id = None
         m.reason = None
         m.unknown_tags = NO_TAGS
@@ -217,7 +213,7 @@ class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
         put_string(out, m.member_id)
         put_string(out, m.protocol_type)
         put_count(out, m.protocols)
-        _write_join_group_request_protocol_v0(out, m.protocols)
+        _write_protocol_v0(out, m.protocols)
 
 
 class JoinGroupRequestV2(JoinGroupRequestV1):
@@ -282,7 +278,7 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.protocols, pos = _read_join_group_request_protocol_v0(buf, raw, pos, n)
+        m.protocols, pos = _read_protocol_v0(buf, raw, pos, n)
         m.reason = None
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -297,7 +293,7 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
         put_nullable_string(out, m.group_instance_id)
         put_string(out, m.protocol_type)
         put_count(out, m.protocols)
-        _write_join_group_request_protocol_v0(out, m.protocols)
+        _write_protocol_v0(out, m.protocols)
 
 
 class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
@@ -354,7 +350,7 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.protocols, pos = _read_join_group_request_protocol_v6(buf, raw, pos, n - 1)
+        m.protocols, pos = _read_protocol_v6(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -371,7 +367,7 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_string(out, m.protocol_type)
         put_compact_count(out, m.protocols)
-        _write_join_group_request_protocol_v6(out, m.protocols)
+        _write_protocol_v6(out, m.protocols)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -438,7 +434,7 @@ class JoinGroupRequestV8(Serializer[JoinGroupRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.protocols, pos = _read_join_group_request_protocol_v6(buf, raw, pos, n - 1)
+        m.protocols, pos = _read_protocol_v6(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -464,7 +460,7 @@ class JoinGroupRequestV8(Serializer[JoinGroupRequest]):
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_string(out, m.protocol_type)
         put_compact_count(out, m.protocols)
-        _write_join_group_request_protocol_v6(out, m.protocols)
+        _write_protocol_v6(out, m.protocols)
         put_nullable_compact_string(out, m.reason)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -39,9 +39,7 @@ _unpack_ihiB = Struct(">ihiB").unpack_from
 _unpack_ihih = Struct(">ihih").unpack_from
 
 
-def _read_join_group_response_member_v0(
-    buf: bytes, raw: Any, pos: int, count: int
-) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
+def _read_member_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
     """member_id string, metadata bytes."""
     items = []
     for _ in range(count):
@@ -66,7 +64,7 @@ def _read_join_group_response_member_v0(
     return tuple(items), pos
 
 
-def _write_join_group_response_member_v0(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
+def _write_member_v0(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -74,9 +72,7 @@ def _write_join_group_response_member_v0(out: bytearray, items: Iterable[JoinGro
         put_binary(out, m.metadata)
 
 
-def _read_join_group_response_member_v5(
-    buf: bytes, raw: Any, pos: int, count: int
-) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
+def _read_member_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
     """member_id string, group_instance_id nullable string, metadata bytes."""
     items = []
     for _ in range(count):
@@ -109,7 +105,7 @@ def _read_join_group_response_member_v5(
     return tuple(items), pos
 
 
-def _write_join_group_response_member_v5(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
+def _write_member_v5(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -118,9 +114,7 @@ def _write_join_group_response_member_v5(out: bytearray, items: Iterable[JoinGro
         put_binary(out, m.metadata)
 
 
-def _read_join_group_response_member_v6(
-    buf: bytes, raw: Any, pos: int, count: int
-) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
+def _read_member_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[JoinGroupResponseMember, ...], int]:
     """member_id compact string, group_instance_id nullable compact string, metadata compact bytes."""
     items = []
     for _ in range(count):
@@ -162,7 +156,7 @@ def _read_join_group_response_member_v6(
     return tuple(items), pos
 
 
-def _write_join_group_response_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
+def _write_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -208,7 +202,7 @@ class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.members, pos = _read_join_group_response_member_v0(buf, raw, pos, n)
+        m.members, pos = _read_member_v0(buf, raw, pos, n)
         m.throttle_time_ms = 0
         m.protocol_type = None
         m.skip_assignment = False
@@ -224,7 +218,7 @@ class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
         put_string(out, m.leader)
         put_string(out, m.member_id)
         put_count(out, m.members)
-        _write_join_group_response_member_v0(out, m.members)
+        _write_member_v0(out, m.members)
 
 
 class JoinGroupResponseV1(JoinGroupResponseV0):
@@ -268,7 +262,7 @@ class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.members, pos = _read_join_group_response_member_v0(buf, raw, pos, n)
+        m.members, pos = _read_member_v0(buf, raw, pos, n)
         m.protocol_type = None
         m.skip_assignment = False
         m.unknown_tags = NO_TAGS
@@ -283,7 +277,7 @@ class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
         put_string(out, m.leader)
         put_string(out, m.member_id)
         put_count(out, m.members)
-        _write_join_group_response_member_v0(out, m.members)
+        _write_member_v0(out, m.members)
 
 
 class JoinGroupResponseV3(JoinGroupResponseV2):
@@ -333,7 +327,7 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.members, pos = _read_join_group_response_member_v5(buf, raw, pos, n)
+        m.members, pos = _read_member_v5(buf, raw, pos, n)
         m.protocol_type = None
         m.skip_assignment = False
         m.unknown_tags = NO_TAGS
@@ -348,7 +342,7 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
         put_string(out, m.leader)
         put_string(out, m.member_id)
         put_count(out, m.members)
-        _write_join_group_response_member_v5(out, m.members)
+        _write_member_v5(out, m.members)
 
 
 class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
@@ -394,7 +388,7 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.members, pos = _read_join_group_response_member_v6(buf, raw, pos, n - 1)
+        m.members, pos = _read_member_v6(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -413,7 +407,7 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
         put_compact_string(out, m.leader)
         put_compact_string(out, m.member_id)
         put_compact_count(out, m.members)
-        _write_join_group_response_member_v6(out, m.members)
+        _write_member_v6(out, m.members)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -475,7 +469,7 @@ class JoinGroupResponseV7(Serializer[JoinGroupResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.members, pos = _read_join_group_response_member_v6(buf, raw, pos, n - 1)
+        m.members, pos = _read_member_v6(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -494,7 +488,7 @@ class JoinGroupResponseV7(Serializer[JoinGroupResponse]):
         put_compact_string(out, m.leader)
         put_compact_string(out, m.member_id)
         put_compact_count(out, m.members)
-        _write_join_group_response_member_v6(out, m.members)
+        _write_member_v6(out, m.members)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -563,7 +557,7 @@ class JoinGroupResponseV9(Serializer[JoinGroupResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.members, pos = _read_join_group_response_member_v6(buf, raw, pos, n - 1)
+        m.members, pos = _read_member_v6(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -580,7 +574,7 @@ class JoinGroupResponseV9(Serializer[JoinGroupResponse]):
         out += _pack_B(BOOLEAN_BYTES[m.skip_assignment])
         put_compact_string(out, m.member_id)
         put_compact_count(out, m.members)
-        _write_join_group_response_member_v6(out, m.members)
+        _write_member_v6(out, m.members)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

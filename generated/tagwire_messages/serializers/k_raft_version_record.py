@@ -39,6 +39,4 @@ class KRaftVersionRecordV0(Serializer[KRaftVersionRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: KRaftVersionRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: KRaftVersionRecordV0}

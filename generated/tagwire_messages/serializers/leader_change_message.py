@@ -157,7 +157,4 @@ class LeaderChangeMessageV1(Serializer[LeaderChangeMessage]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: LeaderChangeMessageV0,
-    1: LeaderChangeMessageV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: LeaderChangeMessageV0, 1: LeaderChangeMessageV1}

@@ -51,6 +51,4 @@ class LegacyOffsetCommitKeyV0(Serializer[LegacyOffsetCommitKey]):
         out += _pack_i(m.partition)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: LegacyOffsetCommitKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: LegacyOffsetCommitKeyV0}

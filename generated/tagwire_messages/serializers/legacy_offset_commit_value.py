@@ -44,6 +44,4 @@ class LegacyOffsetCommitValueV0(Serializer[LegacyOffsetCommitValue]):
         out += _pack_q(m.commit_timestamp)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: LegacyOffsetCommitValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: LegacyOffsetCommitValueV0}

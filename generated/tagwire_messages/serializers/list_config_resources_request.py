@@ -84,7 +84,4 @@ class ListConfigResourcesRequestV1(Serializer[ListConfigResourcesRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ListConfigResourcesRequestV0,
-    1: ListConfigResourcesRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ListConfigResourcesRequestV0, 1: ListConfigResourcesRequestV1}

@@ -151,7 +151,4 @@ class ListConfigResourcesResponseV1(Serializer[ListConfigResourcesResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ListConfigResourcesResponseV0,
-    1: ListConfigResourcesResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ListConfigResourcesResponseV0, 1: ListConfigResourcesResponseV1}

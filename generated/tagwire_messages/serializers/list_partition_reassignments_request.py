@@ -114,6 +114,4 @@ class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsR
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ListPartitionReassignmentsRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ListPartitionReassignmentsRequestV0}

@@ -202,6 +202,4 @@ class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignments
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ListPartitionReassignmentsResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ListPartitionReassignmentsResponseV0}

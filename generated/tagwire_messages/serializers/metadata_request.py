@@ -41,7 +41,7 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
-def _read_metadata_request_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
     """name string."""
     items = []
     for _ in range(count):
@@ -59,14 +59,14 @@ def _read_metadata_request_topic_v0(buf: bytes, pos: int, count: int) -> tuple[t
     return tuple(items), pos
 
 
-def _write_metadata_request_topic_v0(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
 
 
-def _read_metadata_request_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
+def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
     """name compact string."""
     items = []
     for _ in range(count):
@@ -90,7 +90,7 @@ def _read_metadata_request_topic_v9(buf: bytes, pos: int, count: int) -> tuple[t
     return tuple(items), pos
 
 
-def _write_metadata_request_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
+def _write_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
@@ -99,7 +99,7 @@ def _write_metadata_request_topic_v9(out: bytearray, items: Iterable[MetadataReq
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_metadata_request_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
+def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequestTopic, ...], int]:
     """topic_id uuid, name nullable compact string."""
     items = []
     for _ in range(count):
@@ -124,7 +124,7 @@ def _read_metadata_request_topic_v10(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_request_topic_v10(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
+def _write_topic_v10(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_nullable_compact_string(out, m.name)
@@ -147,7 +147,7 @@ class MetadataRequestV0(Serializer[MetadataRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.allow_auto_topic_creation = True
         m.include_cluster_authorized_operations = False
         m.include_topic_authorized_operations = False
@@ -164,7 +164,7 @@ class MetadataRequestV0(Serializer[MetadataRequest]):
         ):
             raise Refused
         put_count(out, m.topics)
-        _write_metadata_request_topic_v0(out, required(m.topics))
+        _write_topic_v0(out, required(m.topics))
 
 
 class MetadataRequestV1(Serializer[MetadataRequest]):
@@ -182,7 +182,7 @@ class MetadataRequestV1(Serializer[MetadataRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_metadata_request_topic_v0(buf, pos, n)
+            m.topics, pos = _read_topic_v0(buf, pos, n)
         m.allow_auto_topic_creation = True
         m.include_cluster_authorized_operations = False
         m.include_topic_authorized_operations = False
@@ -202,7 +202,7 @@ class MetadataRequestV1(Serializer[MetadataRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_metadata_request_topic_v0(out, m.topics)
+            _write_topic_v0(out, m.topics)
 
 
 class MetadataRequestV2(MetadataRequestV1):
@@ -232,7 +232,7 @@ class MetadataRequestV4(Serializer[MetadataRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_metadata_request_topic_v0(buf, pos, n)
+            m.topics, pos = _read_topic_v0(buf, pos, n)
         raw_allow_auto_topic_creation = buf[pos]
         pos += 1
         m.allow_auto_topic_creation = BOOLEANS[raw_allow_auto_topic_creation]
@@ -253,7 +253,7 @@ class MetadataRequestV4(Serializer[MetadataRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_metadata_request_topic_v0(out, m.topics)
+            _write_topic_v0(out, m.topics)
         out += _pack_B(BOOLEAN_BYTES[m.allow_auto_topic_creation])
 
 
@@ -291,7 +291,7 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_metadata_request_topic_v0(buf, pos, n)
+            m.topics, pos = _read_topic_v0(buf, pos, n)
         (
             raw_allow_auto_topic_creation,
             raw_include_cluster_authorized_operations,
@@ -312,7 +312,7 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_metadata_request_topic_v0(out, m.topics)
+            _write_topic_v0(out, m.topics)
         out += _pack_BBB(
             BOOLEAN_BYTES[m.allow_auto_topic_creation],
             BOOLEAN_BYTES[m.include_cluster_authorized_operations],
@@ -337,7 +337,7 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_metadata_request_topic_v9(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v9(buf, pos, n - 1)
         (
             raw_allow_auto_topic_creation,
             raw_include_cluster_authorized_operations,
@@ -359,7 +359,7 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_metadata_request_topic_v9(out, m.topics)
+            _write_topic_v9(out, m.topics)
         out += _pack_BBB(
             BOOLEAN_BYTES[m.allow_auto_topic_creation],
             BOOLEAN_BYTES[m.include_cluster_authorized_operations],
@@ -388,7 +388,7 @@ class MetadataRequestV10(Serializer[MetadataRequest]):
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_metadata_request_topic_v10(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         (
             raw_allow_auto_topic_creation,
             raw_include_cluster_authorized_operations,
@@ -410,7 +410,7 @@ class MetadataRequestV10(Serializer[MetadataRequest]):
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_metadata_request_topic_v10(out, m.topics)
+            _write_topic_v10(out, m.topics)
         out += _pack_BBB(
             BOOLEAN_BYTES[m.allow_auto_topic_creation],
             BOOLEAN_BYTES[m.include_cluster_authorized_operations],
@@ -439,7 +439,7 @@ class MetadataRequestV11(Serializer[MetadataRequest]):
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_metadata_request_topic_v10(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         raw_allow_auto_topic_creation, raw_include_topic_authorized_operations, n = _unpack_BBB(buf, pos)
         pos += 3
         m.allow_auto_topic_creation = BOOLEANS[raw_allow_auto_topic_creation]
@@ -458,7 +458,7 @@ class MetadataRequestV11(Serializer[MetadataRequest]):
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_metadata_request_topic_v10(out, m.topics)
+            _write_topic_v10(out, m.topics)
         out += _pack_BB(
             BOOLEAN_BYTES[m.allow_auto_topic_creation], BOOLEAN_BYTES[m.include_topic_authorized_operations]
         )

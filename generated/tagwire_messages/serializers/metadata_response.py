@@ -60,9 +60,7 @@ _unpack_ii = Struct(">ii").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_metadata_response_broker_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponseBroker, ...], int]:
+def _read_broker_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseBroker, ...], int]:
     """node_id int32, host string, port int32."""
     items = []
     for _ in range(count):
@@ -82,7 +80,7 @@ def _read_metadata_response_broker_v0(
     return tuple(items), pos
 
 
-def _write_metadata_response_broker_v0(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
+def _write_broker_v0(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -91,9 +89,7 @@ def _write_metadata_response_broker_v0(out: bytearray, items: Iterable[MetadataR
         out += _pack_i(m.port)
 
 
-def _read_metadata_response_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponsePartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponsePartition, ...], int]:
     """error_code int16, partition_index int32, leader_id int32, replica_nodes []int32, isr_nodes []int32."""
     items = []
     for _ in range(count):
@@ -115,7 +111,7 @@ def _read_metadata_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_metadata_response_partition_v0(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -124,7 +120,7 @@ def _write_metadata_response_partition_v0(out: bytearray, items: Iterable[Metada
         _int32s.put(out, m.isr_nodes)
 
 
-def _read_metadata_response_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name string, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
@@ -140,7 +136,7 @@ def _read_metadata_response_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_metadata_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.is_internal = False
         m.topic_authorized_operations = -2147483648
@@ -149,7 +145,7 @@ def _read_metadata_response_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v0(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if m.topic_authorized_operations != -2147483648 or (
             m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
@@ -158,12 +154,10 @@ def _write_metadata_response_topic_v0(out: bytearray, items: Iterable[MetadataRe
         out += _pack_h(m.error_code)
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_metadata_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_metadata_response_broker_v1(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponseBroker, ...], int]:
+def _read_broker_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseBroker, ...], int]:
     """node_id int32, host string, port int32, rack nullable string."""
     items = []
     for _ in range(count):
@@ -189,7 +183,7 @@ def _read_metadata_response_broker_v1(
     return tuple(items), pos
 
 
-def _write_metadata_response_broker_v1(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
+def _write_broker_v1(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -199,7 +193,7 @@ def _write_metadata_response_broker_v1(out: bytearray, items: Iterable[MetadataR
         put_nullable_string(out, m.rack)
 
 
-def _read_metadata_response_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
@@ -216,7 +210,7 @@ def _read_metadata_response_topic_v1(buf: bytes, pos: int, count: int) -> tuple[
         m.is_internal = BOOLEANS[raw_is_internal]
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_metadata_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.topic_authorized_operations = -2147483648
         m.unknown_tags = NO_TAGS
@@ -224,7 +218,7 @@ def _read_metadata_response_topic_v1(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v1(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v1(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if m.topic_authorized_operations != -2147483648 or (
             m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
@@ -234,12 +228,10 @@ def _write_metadata_response_topic_v1(out: bytearray, items: Iterable[MetadataRe
         put_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
         put_count(out, m.partitions)
-        _write_metadata_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_metadata_response_partition_v5(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponsePartition, ...], int]:
+def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponsePartition, ...], int]:
     """error_code int16, partition_index int32, leader_id int32, replica_nodes []int32, isr_nodes []int32,
     offline_replicas []int32."""
     items = []
@@ -266,7 +258,7 @@ def _read_metadata_response_partition_v5(
     return tuple(items), pos
 
 
-def _write_metadata_response_partition_v5(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
+def _write_partition_v5(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -276,7 +268,7 @@ def _write_metadata_response_partition_v5(out: bytearray, items: Iterable[Metada
         _int32s.put(out, m.offline_replicas)
 
 
-def _read_metadata_response_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
@@ -293,7 +285,7 @@ def _read_metadata_response_topic_v5(buf: bytes, pos: int, count: int) -> tuple[
         m.is_internal = BOOLEANS[raw_is_internal]
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_metadata_response_partition_v5(buf, pos, n)
+        m.partitions, pos = _read_partition_v5(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.topic_authorized_operations = -2147483648
         m.unknown_tags = NO_TAGS
@@ -301,7 +293,7 @@ def _read_metadata_response_topic_v5(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v5(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v5(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if m.topic_authorized_operations != -2147483648 or (
             m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
@@ -311,12 +303,10 @@ def _write_metadata_response_topic_v5(out: bytearray, items: Iterable[MetadataRe
         put_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
         put_count(out, m.partitions)
-        _write_metadata_response_partition_v5(out, m.partitions)
+        _write_partition_v5(out, m.partitions)
 
 
-def _read_metadata_response_partition_v7(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponsePartition, ...], int]:
+def _read_partition_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponsePartition, ...], int]:
     """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes []int32, isr_nodes
     []int32, offline_replicas []int32."""
     items = []
@@ -342,7 +332,7 @@ def _read_metadata_response_partition_v7(
     return tuple(items), pos
 
 
-def _write_metadata_response_partition_v7(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
+def _write_partition_v7(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -352,7 +342,7 @@ def _write_metadata_response_partition_v7(out: bytearray, items: Iterable[Metada
         _int32s.put(out, m.offline_replicas)
 
 
-def _read_metadata_response_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition."""
     items = []
     for _ in range(count):
@@ -369,7 +359,7 @@ def _read_metadata_response_topic_v7(buf: bytes, pos: int, count: int) -> tuple[
         m.is_internal = BOOLEANS[raw_is_internal]
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_metadata_response_partition_v7(buf, pos, n)
+        m.partitions, pos = _read_partition_v7(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.topic_authorized_operations = -2147483648
         m.unknown_tags = NO_TAGS
@@ -377,7 +367,7 @@ def _read_metadata_response_topic_v7(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v7(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v7(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if m.topic_authorized_operations != -2147483648 or (
             m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
@@ -387,10 +377,10 @@ def _write_metadata_response_topic_v7(out: bytearray, items: Iterable[MetadataRe
         put_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
         put_count(out, m.partitions)
-        _write_metadata_response_partition_v7(out, m.partitions)
+        _write_partition_v7(out, m.partitions)
 
 
-def _read_metadata_response_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name string, is_internal bool, partitions []MetadataResponsePartition,
     topic_authorized_operations int32."""
     items = []
@@ -408,7 +398,7 @@ def _read_metadata_response_topic_v8(buf: bytes, pos: int, count: int) -> tuple[
         m.is_internal = BOOLEANS[raw_is_internal]
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_metadata_response_partition_v7(buf, pos, n)
+        m.partitions, pos = _read_partition_v7(buf, pos, n)
         (m.topic_authorized_operations,) = _unpack_i(buf, pos)
         pos += 4
         m.topic_id = _ZERO_UUID
@@ -417,7 +407,7 @@ def _read_metadata_response_topic_v8(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v8(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v8(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -425,13 +415,11 @@ def _write_metadata_response_topic_v8(out: bytearray, items: Iterable[MetadataRe
         put_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
         put_count(out, m.partitions)
-        _write_metadata_response_partition_v7(out, m.partitions)
+        _write_partition_v7(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
 
 
-def _read_metadata_response_broker_v9(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponseBroker, ...], int]:
+def _read_broker_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseBroker, ...], int]:
     """node_id int32, host compact string, port int32, rack nullable compact string."""
     items = []
     for _ in range(count):
@@ -464,7 +452,7 @@ def _read_metadata_response_broker_v9(
     return tuple(items), pos
 
 
-def _write_metadata_response_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
+def _write_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -476,9 +464,7 @@ def _write_metadata_response_broker_v9(out: bytearray, items: Iterable[MetadataR
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_metadata_response_partition_v9(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponsePartition, ...], int]:
+def _read_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponsePartition, ...], int]:
     """error_code int16, partition_index int32, leader_id int32, leader_epoch int32, replica_nodes compact []int32,
     isr_nodes compact []int32, offline_replicas compact []int32."""
     items = []
@@ -523,7 +509,7 @@ def _read_metadata_response_partition_v9(
     return tuple(items), pos
 
 
-def _write_metadata_response_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
+def _write_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
@@ -556,7 +542,7 @@ def _write_metadata_response_partition_v9(out: bytearray, items: Iterable[Metada
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_metadata_response_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name compact string, is_internal bool, partitions compact []MetadataResponsePartition,
     topic_authorized_operations int32."""
     items = []
@@ -578,7 +564,7 @@ def _read_metadata_response_topic_v9(buf: bytes, pos: int, count: int) -> tuple[
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_metadata_response_partition_v9(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v9(buf, pos, n - 1)
         m.topic_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -589,13 +575,13 @@ def _read_metadata_response_topic_v9(buf: bytes, pos: int, count: int) -> tuple[
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
-        _write_metadata_response_partition_v9(out, m.partitions)
+        _write_partition_v9(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -603,9 +589,7 @@ def _write_metadata_response_topic_v9(out: bytearray, items: Iterable[MetadataRe
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_metadata_response_topic_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name compact string, topic_id uuid, is_internal bool, partitions compact
     []MetadataResponsePartition, topic_authorized_operations int32."""
     items = []
@@ -628,7 +612,7 @@ def _read_metadata_response_topic_v10(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_metadata_response_partition_v9(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v9(buf, pos, n - 1)
         m.topic_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -638,13 +622,13 @@ def _read_metadata_response_topic_v10(
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v10(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v10(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
-        _write_metadata_response_partition_v9(out, m.partitions)
+        _write_partition_v9(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -652,9 +636,7 @@ def _write_metadata_response_topic_v10(out: bytearray, items: Iterable[MetadataR
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_metadata_response_topic_v12(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[MetadataResponseTopic, ...], int]:
+def _read_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResponseTopic, ...], int]:
     """error_code int16, name nullable compact string, topic_id uuid, is_internal bool, partitions compact
     []MetadataResponsePartition, topic_authorized_operations int32."""
     items = []
@@ -678,7 +660,7 @@ def _read_metadata_response_topic_v12(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_metadata_response_partition_v9(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v9(buf, pos, n - 1)
         m.topic_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -688,13 +670,13 @@ def _read_metadata_response_topic_v12(
     return tuple(items), pos
 
 
-def _write_metadata_response_topic_v12(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
+def _write_topic_v12(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
         put_compact_count(out, m.partitions)
-        _write_metadata_response_partition_v9(out, m.partitions)
+        _write_partition_v9(out, m.partitions)
         out += _pack_i(m.topic_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -715,12 +697,12 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v0(buf, pos, n)
+        m.brokers, pos = _read_broker_v0(buf, pos, n)
         (n,) = _unpack_i(buf, pos)
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.throttle_time_ms = 0
         m.cluster_id = None
         m.controller_id = -1
@@ -736,9 +718,9 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
         ):
             raise Refused
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v0(out, m.brokers)
+        _write_broker_v0(out, m.brokers)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class MetadataResponseV1(Serializer[MetadataResponse]):
@@ -754,12 +736,12 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         m.controller_id, n = _unpack_ii(buf, pos)
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_topic_v1(buf, pos, n)
         m.throttle_time_ms = 0
         m.cluster_id = None
         m.cluster_authorized_operations = -2147483648
@@ -774,10 +756,10 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
         ):
             raise Refused
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v1(out, m.topics)
+        _write_topic_v1(out, m.topics)
 
 
 class MetadataResponseV2(Serializer[MetadataResponse]):
@@ -794,7 +776,7 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -808,7 +790,7 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_topic_v1(buf, pos, n)
         m.throttle_time_ms = 0
         m.cluster_authorized_operations = -2147483648
         m.error_code = 0
@@ -822,11 +804,11 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
         ):
             raise Refused
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         put_nullable_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v1(out, m.topics)
+        _write_topic_v1(out, m.topics)
 
 
 class MetadataResponseV3(Serializer[MetadataResponse]):
@@ -843,7 +825,7 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -857,7 +839,7 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v1(buf, pos, n)
+        m.topics, pos = _read_topic_v1(buf, pos, n)
         m.cluster_authorized_operations = -2147483648
         m.error_code = 0
         m.unknown_tags = NO_TAGS
@@ -871,11 +853,11 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         put_nullable_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v1(out, m.topics)
+        _write_topic_v1(out, m.topics)
 
 
 class MetadataResponseV4(MetadataResponseV3):
@@ -898,7 +880,7 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -912,7 +894,7 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v5(buf, pos, n)
+        m.topics, pos = _read_topic_v5(buf, pos, n)
         m.cluster_authorized_operations = -2147483648
         m.error_code = 0
         m.unknown_tags = NO_TAGS
@@ -926,11 +908,11 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         put_nullable_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v5(out, m.topics)
+        _write_topic_v5(out, m.topics)
 
 
 class MetadataResponseV6(MetadataResponseV5):
@@ -953,7 +935,7 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -967,7 +949,7 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v7(buf, pos, n)
+        m.topics, pos = _read_topic_v7(buf, pos, n)
         m.cluster_authorized_operations = -2147483648
         m.error_code = 0
         m.unknown_tags = NO_TAGS
@@ -981,11 +963,11 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         put_nullable_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v7(out, m.topics)
+        _write_topic_v7(out, m.topics)
 
 
 class MetadataResponseV8(Serializer[MetadataResponse]):
@@ -1002,7 +984,7 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.brokers, pos = _read_metadata_response_broker_v1(buf, pos, n)
+        m.brokers, pos = _read_broker_v1(buf, pos, n)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -1016,7 +998,7 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_metadata_response_topic_v8(buf, pos, n)
+        m.topics, pos = _read_topic_v8(buf, pos, n)
         (m.cluster_authorized_operations,) = _unpack_i(buf, pos)
         pos += 4
         m.error_code = 0
@@ -1029,11 +1011,11 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
-        _write_metadata_response_broker_v1(out, m.brokers)
+        _write_broker_v1(out, m.brokers)
         put_nullable_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_count(out, m.topics)
-        _write_metadata_response_topic_v8(out, m.topics)
+        _write_topic_v8(out, m.topics)
         out += _pack_i(m.cluster_authorized_operations)
 
 
@@ -1054,7 +1036,7 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.brokers, pos = _read_metadata_response_broker_v9(buf, pos, n - 1)
+        m.brokers, pos = _read_broker_v9(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -1071,7 +1053,7 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_metadata_response_topic_v9(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v9(buf, pos, n - 1)
         m.cluster_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -1084,11 +1066,11 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
     def write(m: MetadataResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
-        _write_metadata_response_broker_v9(out, m.brokers)
+        _write_broker_v9(out, m.brokers)
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_compact_count(out, m.topics)
-        _write_metadata_response_topic_v9(out, m.topics)
+        _write_topic_v9(out, m.topics)
         out += _pack_i(m.cluster_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -1113,7 +1095,7 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.brokers, pos = _read_metadata_response_broker_v9(buf, pos, n - 1)
+        m.brokers, pos = _read_broker_v9(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -1130,7 +1112,7 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_metadata_response_topic_v10(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         m.cluster_authorized_operations, n = _unpack_iB(buf, pos)
         pos += 5
         m.unknown_tags = NO_TAGS
@@ -1143,11 +1125,11 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
     def write(m: MetadataResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
-        _write_metadata_response_broker_v9(out, m.brokers)
+        _write_broker_v9(out, m.brokers)
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_compact_count(out, m.topics)
-        _write_metadata_response_topic_v10(out, m.topics)
+        _write_topic_v10(out, m.topics)
         out += _pack_i(m.cluster_authorized_operations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -1171,7 +1153,7 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.brokers, pos = _read_metadata_response_broker_v9(buf, pos, n - 1)
+        m.brokers, pos = _read_broker_v9(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -1188,7 +1170,7 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_metadata_response_topic_v10(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -1204,11 +1186,11 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
-        _write_metadata_response_broker_v9(out, m.brokers)
+        _write_broker_v9(out, m.brokers)
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_compact_count(out, m.topics)
-        _write_metadata_response_topic_v10(out, m.topics)
+        _write_topic_v10(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -1231,7 +1213,7 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.brokers, pos = _read_metadata_response_broker_v9(buf, pos, n - 1)
+        m.brokers, pos = _read_broker_v9(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -1248,7 +1230,7 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_metadata_response_topic_v12(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v12(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -1264,11 +1246,11 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
-        _write_metadata_response_broker_v9(out, m.brokers)
+        _write_broker_v9(out, m.brokers)
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_compact_count(out, m.topics)
-        _write_metadata_response_topic_v12(out, m.topics)
+        _write_topic_v12(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -1291,7 +1273,7 @@ class MetadataResponseV13(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.brokers, pos = _read_metadata_response_broker_v9(buf, pos, n - 1)
+        m.brokers, pos = _read_broker_v9(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         if n == 0:
@@ -1308,7 +1290,7 @@ class MetadataResponseV13(Serializer[MetadataResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_metadata_response_topic_v12(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v12(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         m.unknown_tags = NO_TAGS
@@ -1323,11 +1305,11 @@ class MetadataResponseV13(Serializer[MetadataResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
-        _write_metadata_response_broker_v9(out, m.brokers)
+        _write_broker_v9(out, m.brokers)
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.controller_id)
         put_compact_count(out, m.topics)
-        _write_metadata_response_topic_v12(out, m.topics)
+        _write_topic_v12(out, m.topics)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -34,6 +34,4 @@ class NoOpRecordV0(Serializer[NoOpRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: NoOpRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: NoOpRecordV0}

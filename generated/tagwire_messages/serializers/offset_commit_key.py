@@ -51,6 +51,4 @@ class OffsetCommitKeyV0(Serializer[OffsetCommitKey]):
         out += _pack_i(m.partition)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: OffsetCommitKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: OffsetCommitKeyV0}

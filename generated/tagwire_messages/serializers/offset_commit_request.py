@@ -50,9 +50,7 @@ _unpack_iqqh = Struct(">iqqh").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
 
-def _read_offset_commit_request_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_metadata nullable string."""
     items = []
     for _ in range(count):
@@ -73,7 +71,7 @@ def _read_offset_commit_request_partition_v0(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_partition_v0(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
@@ -81,9 +79,7 @@ def _write_offset_commit_request_partition_v0(out: bytearray, items: Iterable[Of
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_offset_commit_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """name string, partitions []OffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -99,25 +95,23 @@ def _read_offset_commit_request_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_request_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v0(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_request_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_offset_commit_request_partition_v1(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
+def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, commit_timestamp int64, committed_metadata nullable string."""
     items = []
     for _ in range(count):
@@ -137,7 +131,7 @@ def _read_offset_commit_request_partition_v1(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_partition_v1(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+def _write_partition_v1(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -145,9 +139,7 @@ def _write_offset_commit_request_partition_v1(out: bytearray, items: Iterable[Of
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_offset_commit_request_topic_v1(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """name string, partitions []OffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -163,25 +155,23 @@ def _read_offset_commit_request_topic_v1(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_request_partition_v1(buf, pos, n)
+        m.partitions, pos = _read_partition_v1(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v1(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_topic_v1(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_request_partition_v1(out, m.partitions)
+        _write_partition_v1(out, m.partitions)
 
 
-def _read_offset_commit_request_partition_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
+def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
     string."""
     items = []
@@ -202,7 +192,7 @@ def _read_offset_commit_request_partition_v6(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+def _write_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
@@ -210,9 +200,7 @@ def _write_offset_commit_request_partition_v6(out: bytearray, items: Iterable[Of
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_offset_commit_request_topic_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """name string, partitions []OffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -228,25 +216,23 @@ def _read_offset_commit_request_topic_v6(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_request_partition_v6(buf, pos, n)
+        m.partitions, pos = _read_partition_v6(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v6(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_topic_v6(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_request_partition_v6(out, m.partitions)
+        _write_partition_v6(out, m.partitions)
 
 
-def _read_offset_commit_request_partition_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
+def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
     compact string."""
     items = []
@@ -272,7 +258,7 @@ def _read_offset_commit_request_partition_v8(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
+def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.commit_timestamp != -1:
             raise Refused
@@ -284,9 +270,7 @@ def _write_offset_commit_request_partition_v8(out: bytearray, items: Iterable[Of
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_commit_request_topic_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """name compact string, partitions compact []OffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -306,7 +290,7 @@ def _read_offset_commit_request_topic_v8(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_commit_request_partition_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -317,20 +301,18 @@ def _read_offset_commit_request_topic_v8(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_offset_commit_request_partition_v8(out, m.partitions)
+        _write_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_commit_request_topic_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
+def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitRequestTopic, ...], int]:
     """topic_id uuid, partitions compact []OffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -342,7 +324,7 @@ def _read_offset_commit_request_topic_v10(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_commit_request_partition_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -353,11 +335,11 @@ def _read_offset_commit_request_topic_v10(
     return tuple(items), pos
 
 
-def _write_offset_commit_request_topic_v10(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
+def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_offset_commit_request_partition_v8(out, m.partitions)
+        _write_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -384,7 +366,7 @@ class OffsetCommitRequestV0(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.generation_id_or_member_epoch = -1
         m.member_id = ""
         m.group_instance_id = None
@@ -398,7 +380,7 @@ class OffsetCommitRequestV0(Serializer[OffsetCommitRequest]):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
@@ -429,7 +411,7 @@ class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v1(buf, pos, n)
+        m.topics, pos = _read_topic_v1(buf, pos, n)
         m.group_instance_id = None
         m.retention_time_ms = -1
         m.unknown_tags = NO_TAGS
@@ -443,7 +425,7 @@ class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
         out += _pack_i(m.generation_id_or_member_epoch)
         put_string(out, m.member_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v1(out, m.topics)
+        _write_topic_v1(out, m.topics)
 
 
 class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
@@ -474,7 +456,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
         pos += 12
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.group_instance_id = None
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -488,7 +470,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
         put_string(out, m.member_id)
         out += _pack_q(m.retention_time_ms)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetCommitRequestV3(OffsetCommitRequestV2):
@@ -531,7 +513,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.group_instance_id = None
         m.retention_time_ms = -1
         m.unknown_tags = NO_TAGS
@@ -545,7 +527,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
         out += _pack_i(m.generation_id_or_member_epoch)
         put_string(out, m.member_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
@@ -576,7 +558,7 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v6(buf, pos, n)
+        m.topics, pos = _read_topic_v6(buf, pos, n)
         m.group_instance_id = None
         m.retention_time_ms = -1
         m.unknown_tags = NO_TAGS
@@ -590,7 +572,7 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
         out += _pack_i(m.generation_id_or_member_epoch)
         put_string(out, m.member_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v6(out, m.topics)
+        _write_topic_v6(out, m.topics)
 
 
 class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
@@ -630,7 +612,7 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_request_topic_v6(buf, pos, n)
+        m.topics, pos = _read_topic_v6(buf, pos, n)
         m.retention_time_ms = -1
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -644,7 +626,7 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
         put_count(out, m.topics)
-        _write_offset_commit_request_topic_v6(out, m.topics)
+        _write_topic_v6(out, m.topics)
 
 
 class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
@@ -691,7 +673,7 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_commit_request_topic_v8(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -707,7 +689,7 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_count(out, m.topics)
-        _write_offset_commit_request_topic_v8(out, m.topics)
+        _write_topic_v8(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -764,7 +746,7 @@ class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_commit_request_topic_v10(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -780,7 +762,7 @@ class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_count(out, m.topics)
-        _write_offset_commit_request_topic_v10(out, m.topics)
+        _write_topic_v10(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

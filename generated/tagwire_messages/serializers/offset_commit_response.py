@@ -41,9 +41,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_offset_commit_response_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitResponsePartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
     items = []
     for _ in range(count):
@@ -55,16 +53,14 @@ def _read_offset_commit_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_offset_commit_response_partition_v0(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
 
-def _read_offset_commit_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
     """name string, partitions []OffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -80,25 +76,23 @@ def _read_offset_commit_response_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_commit_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_commit_response_topic_v0(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_commit_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_offset_commit_response_partition_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitResponsePartition, ...], int]:
+def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
     items = []
     for _ in range(count):
@@ -112,7 +106,7 @@ def _read_offset_commit_response_partition_v8(
     return tuple(items), pos
 
 
-def _write_offset_commit_response_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
+def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -121,9 +115,7 @@ def _write_offset_commit_response_partition_v8(out: bytearray, items: Iterable[O
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_commit_response_topic_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
+def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
     """name compact string, partitions compact []OffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -143,7 +135,7 @@ def _read_offset_commit_response_topic_v8(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_commit_response_partition_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -154,20 +146,18 @@ def _read_offset_commit_response_topic_v8(
     return tuple(items), pos
 
 
-def _write_offset_commit_response_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
+def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_offset_commit_response_partition_v8(out, m.partitions)
+        _write_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_commit_response_topic_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
+def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommitResponseTopic, ...], int]:
     """topic_id uuid, partitions compact []OffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -179,7 +169,7 @@ def _read_offset_commit_response_topic_v10(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_commit_response_partition_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -190,11 +180,11 @@ def _read_offset_commit_response_topic_v10(
     return tuple(items), pos
 
 
-def _write_offset_commit_response_topic_v10(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
+def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_offset_commit_response_partition_v8(out, m.partitions)
+        _write_partition_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -214,7 +204,7 @@ class OffsetCommitResponseV0(Serializer[OffsetCommitResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.throttle_time_ms = 0
         m.unknown_tags = NO_TAGS
         return m, pos
@@ -224,7 +214,7 @@ class OffsetCommitResponseV0(Serializer[OffsetCommitResponse]):
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_count(out, m.topics)
-        _write_offset_commit_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetCommitResponseV1(OffsetCommitResponseV0):
@@ -252,7 +242,7 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_commit_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -262,7 +252,7 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_commit_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetCommitResponseV4(OffsetCommitResponseV3):
@@ -304,7 +294,7 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_commit_response_topic_v8(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -316,7 +306,7 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_offset_commit_response_topic_v8(out, m.topics)
+        _write_topic_v8(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -344,7 +334,7 @@ class OffsetCommitResponseV10(Serializer[OffsetCommitResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_commit_response_topic_v10(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v10(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -356,7 +346,7 @@ class OffsetCommitResponseV10(Serializer[OffsetCommitResponse]):
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_offset_commit_response_topic_v10(out, m.topics)
+        _write_topic_v10(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -19,9 +19,7 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
-def _read_offset_delete_request_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetDeleteRequestPartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDeleteRequestPartition, ...], int]:
     """partition_index int32."""
     items = []
     for _ in range(count):
@@ -33,16 +31,14 @@ def _read_offset_delete_request_partition_v0(
     return tuple(items), pos
 
 
-def _write_offset_delete_request_partition_v0(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_i(m.partition_index)
 
 
-def _read_offset_delete_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetDeleteRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDeleteRequestTopic, ...], int]:
     """name string, partitions []OffsetDeleteRequestPartition."""
     items = []
     for _ in range(count):
@@ -58,19 +54,19 @@ def _read_offset_delete_request_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_delete_request_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_delete_request_topic_v0(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_delete_request_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
 class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
@@ -93,7 +89,7 @@ class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_delete_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -103,9 +99,7 @@ class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
-        _write_offset_delete_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: OffsetDeleteRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: OffsetDeleteRequestV0}

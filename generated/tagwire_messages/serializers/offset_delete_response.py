@@ -22,9 +22,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 
 
-def _read_offset_delete_response_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetDeleteResponsePartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDeleteResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
     items = []
     for _ in range(count):
@@ -36,16 +34,14 @@ def _read_offset_delete_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_offset_delete_response_partition_v0(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
 
-def _read_offset_delete_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetDeleteResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDeleteResponseTopic, ...], int]:
     """name string, partitions []OffsetDeleteResponsePartition."""
     items = []
     for _ in range(count):
@@ -61,19 +57,19 @@ def _read_offset_delete_response_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_delete_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_delete_response_topic_v0(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_delete_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
 class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
@@ -89,7 +85,7 @@ class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
         pos += 10
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_delete_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -99,9 +95,7 @@ class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
             raise Refused
         out += _pack_hi(m.error_code, m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_delete_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: OffsetDeleteResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: OffsetDeleteResponseV0}

@@ -50,9 +50,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_int32s = fixed_array("int32").unpackers
 
 
-def _read_offset_fetch_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestTopic, ...], int]:
     """name string, partition_indexes []int32."""
     items = []
     for _ in range(count):
@@ -74,7 +72,7 @@ def _read_offset_fetch_request_topic_v0(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_topic_v0(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -82,9 +80,7 @@ def _write_offset_fetch_request_topic_v0(out: bytearray, items: Iterable[OffsetF
         _int32s.put(out, m.partition_indexes)
 
 
-def _read_offset_fetch_request_topic_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestTopic, ...], int]:
+def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestTopic, ...], int]:
     """name compact string, partition_indexes compact []int32."""
     items = []
     for _ in range(count):
@@ -117,7 +113,7 @@ def _read_offset_fetch_request_topic_v6(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
+def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -134,9 +130,7 @@ def _write_offset_fetch_request_topic_v6(out: bytearray, items: Iterable[OffsetF
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_request_topics_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestTopics, ...], int]:
+def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestTopics, ...], int]:
     """name compact string, partition_indexes compact []int32."""
     items = []
     for _ in range(count):
@@ -170,7 +164,7 @@ def _read_offset_fetch_request_topics_v8(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_topics_v8(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
+def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -187,9 +181,7 @@ def _write_offset_fetch_request_topics_v8(out: bytearray, items: Iterable[Offset
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_request_group_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
+def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
     """group_id compact string, topics nullable compact []OffsetFetchRequestTopics."""
     items = []
     for _ in range(count):
@@ -210,7 +202,7 @@ def _read_offset_fetch_request_group_v8(
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_offset_fetch_request_topics_v8(buf, pos, n - 1)
+            m.topics, pos = _read_topics_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -222,23 +214,21 @@ def _read_offset_fetch_request_group_v8(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_group_v8(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
+def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         if m.topics is None:
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_offset_fetch_request_topics_v8(out, m.topics)
+            _write_topics_v8(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_request_group_v9(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
+def _read_group_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
     """group_id compact string, member_id nullable compact string, member_epoch int32, topics nullable compact
     []OffsetFetchRequestTopics."""
     items = []
@@ -270,7 +260,7 @@ def _read_offset_fetch_request_group_v9(
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_offset_fetch_request_topics_v8(buf, pos, n - 1)
+            m.topics, pos = _read_topics_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -280,7 +270,7 @@ def _read_offset_fetch_request_group_v9(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_group_v9(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
+def _write_group_v9(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -289,16 +279,14 @@ def _write_offset_fetch_request_group_v9(out: bytearray, items: Iterable[OffsetF
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_offset_fetch_request_topics_v8(out, m.topics)
+            _write_topics_v8(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_request_topics_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestTopics, ...], int]:
+def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestTopics, ...], int]:
     """topic_id uuid, partition_indexes compact []int32."""
     items = []
     for _ in range(count):
@@ -324,7 +312,7 @@ def _read_offset_fetch_request_topics_v10(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_topics_v10(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
+def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partition_indexes
@@ -341,9 +329,7 @@ def _write_offset_fetch_request_topics_v10(out: bytearray, items: Iterable[Offse
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_request_group_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
+def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchRequestGroup, ...], int]:
     """group_id compact string, member_id nullable compact string, member_epoch int32, topics nullable compact
     []OffsetFetchRequestTopics."""
     items = []
@@ -375,7 +361,7 @@ def _read_offset_fetch_request_group_v10(
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_offset_fetch_request_topics_v10(buf, pos, n - 1)
+            m.topics, pos = _read_topics_v10(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -385,7 +371,7 @@ def _read_offset_fetch_request_group_v10(
     return tuple(items), pos
 
 
-def _write_offset_fetch_request_group_v10(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
+def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -394,7 +380,7 @@ def _write_offset_fetch_request_group_v10(out: bytearray, items: Iterable[Offset
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_offset_fetch_request_topics_v10(out, m.topics)
+            _write_topics_v10(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -421,7 +407,7 @@ class OffsetFetchRequestV0(Serializer[OffsetFetchRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.groups = ()
         m.require_stable = False
         m.unknown_tags = NO_TAGS
@@ -437,7 +423,7 @@ class OffsetFetchRequestV0(Serializer[OffsetFetchRequest]):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
-        _write_offset_fetch_request_topic_v0(out, required(m.topics))
+        _write_topic_v0(out, required(m.topics))
 
 
 class OffsetFetchRequestV1(OffsetFetchRequestV0):
@@ -468,7 +454,7 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
             null(n)
             m.topics = None
         else:
-            m.topics, pos = _read_offset_fetch_request_topic_v0(buf, pos, n)
+            m.topics, pos = _read_topic_v0(buf, pos, n)
         m.groups = ()
         m.require_stable = False
         m.unknown_tags = NO_TAGS
@@ -487,7 +473,7 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
             out += b"\xff\xff\xff\xff"
         else:
             put_count(out, m.topics)
-            _write_offset_fetch_request_topic_v0(out, m.topics)
+            _write_topic_v0(out, m.topics)
 
 
 class OffsetFetchRequestV3(OffsetFetchRequestV2):
@@ -533,7 +519,7 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_offset_fetch_request_topic_v6(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v6(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -552,7 +538,7 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_offset_fetch_request_topic_v6(out, m.topics)
+            _write_topic_v6(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -585,7 +571,7 @@ class OffsetFetchRequestV7(Serializer[OffsetFetchRequest]):
         else:
             if n >= 0x80:
                 n, pos = uvarint(buf, pos, n)
-            m.topics, pos = _read_offset_fetch_request_topic_v6(buf, pos, n - 1)
+            m.topics, pos = _read_topic_v6(buf, pos, n - 1)
         raw_require_stable, n = _unpack_BB(buf, pos)
         pos += 2
         m.require_stable = BOOLEANS[raw_require_stable]
@@ -604,7 +590,7 @@ class OffsetFetchRequestV7(Serializer[OffsetFetchRequest]):
             out += b"\x00"
         else:
             put_compact_count(out, m.topics)
-            _write_offset_fetch_request_topic_v6(out, m.topics)
+            _write_topic_v6(out, m.topics)
         out += _pack_B(BOOLEAN_BYTES[m.require_stable])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -627,7 +613,7 @@ class OffsetFetchRequestV8(Serializer[OffsetFetchRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_offset_fetch_request_group_v8(buf, pos, n - 1)
+        m.groups, pos = _read_group_v8(buf, pos, n - 1)
         raw_require_stable, n = _unpack_BB(buf, pos)
         pos += 2
         m.require_stable = BOOLEANS[raw_require_stable]
@@ -643,7 +629,7 @@ class OffsetFetchRequestV8(Serializer[OffsetFetchRequest]):
         if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
-        _write_offset_fetch_request_group_v8(out, m.groups)
+        _write_group_v8(out, m.groups)
         out += _pack_B(BOOLEAN_BYTES[m.require_stable])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -666,7 +652,7 @@ class OffsetFetchRequestV9(Serializer[OffsetFetchRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_offset_fetch_request_group_v9(buf, pos, n - 1)
+        m.groups, pos = _read_group_v9(buf, pos, n - 1)
         raw_require_stable, n = _unpack_BB(buf, pos)
         pos += 2
         m.require_stable = BOOLEANS[raw_require_stable]
@@ -682,7 +668,7 @@ class OffsetFetchRequestV9(Serializer[OffsetFetchRequest]):
         if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
-        _write_offset_fetch_request_group_v9(out, m.groups)
+        _write_group_v9(out, m.groups)
         out += _pack_B(BOOLEAN_BYTES[m.require_stable])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -705,7 +691,7 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_offset_fetch_request_group_v10(buf, pos, n - 1)
+        m.groups, pos = _read_group_v10(buf, pos, n - 1)
         raw_require_stable, n = _unpack_BB(buf, pos)
         pos += 2
         m.require_stable = BOOLEANS[raw_require_stable]
@@ -721,7 +707,7 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
         if m.group_id != "" or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.groups)
-        _write_offset_fetch_request_group_v10(out, m.groups)
+        _write_group_v10(out, m.groups)
         out += _pack_B(BOOLEAN_BYTES[m.require_stable])
         if m.unknown_tags is NO_TAGS:
             out.append(0)

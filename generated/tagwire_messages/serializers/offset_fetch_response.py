@@ -52,9 +52,7 @@ _unpack_iqiB = Struct(">iqiB").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
 
 
-def _read_offset_fetch_response_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
     """partition_index int32, committed_offset int64, metadata nullable string, error_code int16."""
     items = []
     for _ in range(count):
@@ -76,7 +74,7 @@ def _read_offset_fetch_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_partition_v0(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -85,9 +83,7 @@ def _write_offset_fetch_response_partition_v0(out: bytearray, items: Iterable[Of
         out += _pack_h(m.error_code)
 
 
-def _read_offset_fetch_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
     """name string, partitions []OffsetFetchResponsePartition."""
     items = []
     for _ in range(count):
@@ -103,24 +99,22 @@ def _read_offset_fetch_response_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_fetch_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topic_v0(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_fetch_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_offset_fetch_response_partition_v5(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
+def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable string,
     error_code int16."""
     items = []
@@ -142,7 +136,7 @@ def _read_offset_fetch_response_partition_v5(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_partition_v5(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
+def _write_partition_v5(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -151,9 +145,7 @@ def _write_offset_fetch_response_partition_v5(out: bytearray, items: Iterable[Of
         out += _pack_h(m.error_code)
 
 
-def _read_offset_fetch_response_topic_v5(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
+def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
     """name string, partitions []OffsetFetchResponsePartition."""
     items = []
     for _ in range(count):
@@ -169,24 +161,22 @@ def _read_offset_fetch_response_topic_v5(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_offset_fetch_response_partition_v5(buf, pos, n)
+        m.partitions, pos = _read_partition_v5(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topic_v5(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
+def _write_topic_v5(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_offset_fetch_response_partition_v5(out, m.partitions)
+        _write_partition_v5(out, m.partitions)
 
 
-def _read_offset_fetch_response_partition_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
+def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponsePartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable compact string,
     error_code int16."""
     items = []
@@ -211,7 +201,7 @@ def _read_offset_fetch_response_partition_v6(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
+def _write_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
@@ -222,9 +212,7 @@ def _write_offset_fetch_response_partition_v6(out: bytearray, items: Iterable[Of
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_topic_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
+def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseTopic, ...], int]:
     """name compact string, partitions compact []OffsetFetchResponsePartition."""
     items = []
     for _ in range(count):
@@ -244,7 +232,7 @@ def _read_offset_fetch_response_topic_v6(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_fetch_response_partition_v6(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v6(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -254,20 +242,18 @@ def _read_offset_fetch_response_topic_v6(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
+def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_offset_fetch_response_partition_v6(out, m.partitions)
+        _write_partition_v6(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_partitions_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponsePartitions, ...], int]:
+def _read_partitions_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponsePartitions, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, metadata nullable compact string,
     error_code int16."""
     items = []
@@ -292,7 +278,7 @@ def _read_offset_fetch_response_partitions_v8(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_partitions_v8(out: bytearray, items: Iterable[OffsetFetchResponsePartitions]) -> None:
+def _write_partitions_v8(out: bytearray, items: Iterable[OffsetFetchResponsePartitions]) -> None:
     for m in items:
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
@@ -303,9 +289,7 @@ def _write_offset_fetch_response_partitions_v8(out: bytearray, items: Iterable[O
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_topics_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseTopics, ...], int]:
+def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseTopics, ...], int]:
     """name compact string, partitions compact []OffsetFetchResponsePartitions."""
     items = []
     for _ in range(count):
@@ -325,7 +309,7 @@ def _read_offset_fetch_response_topics_v8(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_fetch_response_partitions_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partitions_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -336,20 +320,18 @@ def _read_offset_fetch_response_topics_v8(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topics_v8(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
+def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_offset_fetch_response_partitions_v8(out, m.partitions)
+        _write_partitions_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_group_v8(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
+def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
     """group_id compact string, topics compact []OffsetFetchResponseTopics, error_code int16."""
     items = []
     for _ in range(count):
@@ -369,7 +351,7 @@ def _read_offset_fetch_response_group_v8(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_fetch_response_topics_v8(buf, pos, n - 1)
+        m.topics, pos = _read_topics_v8(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         m.unknown_tags = NO_TAGS
@@ -379,11 +361,11 @@ def _read_offset_fetch_response_group_v8(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_group_v8(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
+def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_offset_fetch_response_topics_v8(out, m.topics)
+        _write_topics_v8(out, m.topics)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -391,9 +373,7 @@ def _write_offset_fetch_response_group_v8(out: bytearray, items: Iterable[Offset
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_topics_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseTopics, ...], int]:
+def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseTopics, ...], int]:
     """topic_id uuid, partitions compact []OffsetFetchResponsePartitions."""
     items = []
     for _ in range(count):
@@ -405,7 +385,7 @@ def _read_offset_fetch_response_topics_v10(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_offset_fetch_response_partitions_v8(buf, pos, n - 1)
+        m.partitions, pos = _read_partitions_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -416,20 +396,18 @@ def _read_offset_fetch_response_topics_v10(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_topics_v10(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
+def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_offset_fetch_response_partitions_v8(out, m.partitions)
+        _write_partitions_v8(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_offset_fetch_response_group_v10(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
+def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchResponseGroup, ...], int]:
     """group_id compact string, topics compact []OffsetFetchResponseTopics, error_code int16."""
     items = []
     for _ in range(count):
@@ -449,7 +427,7 @@ def _read_offset_fetch_response_group_v10(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_fetch_response_topics_v10(buf, pos, n - 1)
+        m.topics, pos = _read_topics_v10(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         m.unknown_tags = NO_TAGS
@@ -459,11 +437,11 @@ def _read_offset_fetch_response_group_v10(
     return tuple(items), pos
 
 
-def _write_offset_fetch_response_group_v10(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
+def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
-        _write_offset_fetch_response_topics_v10(out, m.topics)
+        _write_topics_v10(out, m.topics)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -484,7 +462,7 @@ class OffsetFetchResponseV0(Serializer[OffsetFetchResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.throttle_time_ms = 0
         m.error_code = 0
         m.groups = ()
@@ -496,7 +474,7 @@ class OffsetFetchResponseV0(Serializer[OffsetFetchResponse]):
         if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class OffsetFetchResponseV1(OffsetFetchResponseV0):
@@ -518,7 +496,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         (m.error_code,) = _unpack_h(buf, pos)
         pos += 2
         m.throttle_time_ms = 0
@@ -531,7 +509,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
         if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         out += _pack_h(m.error_code)
 
 
@@ -548,7 +526,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         (m.error_code,) = _unpack_h(buf, pos)
         pos += 2
         m.groups = ()
@@ -561,7 +539,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
         out += _pack_h(m.error_code)
 
 
@@ -584,7 +562,7 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_offset_fetch_response_topic_v5(buf, pos, n)
+        m.topics, pos = _read_topic_v5(buf, pos, n)
         (m.error_code,) = _unpack_h(buf, pos)
         pos += 2
         m.groups = ()
@@ -597,7 +575,7 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_offset_fetch_response_topic_v5(out, m.topics)
+        _write_topic_v5(out, m.topics)
         out += _pack_h(m.error_code)
 
 
@@ -616,7 +594,7 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_offset_fetch_response_topic_v6(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v6(buf, pos, n - 1)
         m.error_code, n = _unpack_hB(buf, pos)
         pos += 3
         m.unknown_tags = NO_TAGS
@@ -631,7 +609,7 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_offset_fetch_response_topic_v6(out, m.topics)
+        _write_topic_v6(out, m.topics)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -660,7 +638,7 @@ class OffsetFetchResponseV8(Serializer[OffsetFetchResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_offset_fetch_response_group_v8(buf, pos, n - 1)
+        m.groups, pos = _read_group_v8(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -676,7 +654,7 @@ class OffsetFetchResponseV8(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
-        _write_offset_fetch_response_group_v8(out, m.groups)
+        _write_group_v8(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -704,7 +682,7 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.groups, pos = _read_offset_fetch_response_group_v10(buf, pos, n - 1)
+        m.groups, pos = _read_group_v10(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -720,7 +698,7 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
-        _write_offset_fetch_response_group_v10(out, m.groups)
+        _write_group_v10(out, m.groups)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -474,8 +474,4 @@ class PartitionRecordV2(Serializer[PartitionRecord]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: PartitionRecordV0,
-    1: PartitionRecordV1,
-    2: PartitionRecordV2,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: PartitionRecordV0, 1: PartitionRecordV1, 2: PartitionRecordV2}

@@ -39,6 +39,4 @@ class ProducerIdsRecordV0(Serializer[ProducerIdsRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ProducerIdsRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ProducerIdsRecordV0}

@@ -80,6 +80,4 @@ class ProducerSnapshotV1(Serializer[ProducerSnapshot]):
         _write_producer_entry_v1(out, m.producer_entries)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    1: ProducerSnapshotV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {1: ProducerSnapshotV1}

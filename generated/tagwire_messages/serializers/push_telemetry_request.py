@@ -54,6 +54,4 @@ class PushTelemetryRequestV0(Serializer[PushTelemetryRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: PushTelemetryRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: PushTelemetryRequestV0}

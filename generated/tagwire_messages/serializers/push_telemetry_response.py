@@ -39,6 +39,4 @@ class PushTelemetryResponseV0(Serializer[PushTelemetryResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: PushTelemetryResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: PushTelemetryResponseV0}

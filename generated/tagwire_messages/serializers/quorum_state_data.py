@@ -138,7 +138,4 @@ class QuorumStateDataV1(Serializer[QuorumStateData]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: QuorumStateDataV0,
-    1: QuorumStateDataV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: QuorumStateDataV0, 1: QuorumStateDataV1}

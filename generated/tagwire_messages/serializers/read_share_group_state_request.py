@@ -125,6 +125,4 @@ class ReadShareGroupStateRequestV0(Serializer[ReadShareGroupStateRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ReadShareGroupStateRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ReadShareGroupStateRequestV0}

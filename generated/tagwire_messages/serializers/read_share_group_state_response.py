@@ -169,6 +169,4 @@ class ReadShareGroupStateResponseV0(Serializer[ReadShareGroupStateResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ReadShareGroupStateResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ReadShareGroupStateResponseV0}

@@ -152,6 +152,4 @@ class RegisterControllerRecordV0(Serializer[RegisterControllerRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RegisterControllerRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RegisterControllerRecordV0}

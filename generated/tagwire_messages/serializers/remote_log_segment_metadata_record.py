@@ -206,6 +206,4 @@ class RemoteLogSegmentMetadataRecordV0(Serializer[RemoteLogSegmentMetadataRecord
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoteLogSegmentMetadataRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoteLogSegmentMetadataRecordV0}

@@ -140,6 +140,4 @@ class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetada
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoteLogSegmentMetadataSnapshotRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoteLogSegmentMetadataSnapshotRecordV0}

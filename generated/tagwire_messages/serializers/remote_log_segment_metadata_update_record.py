@@ -138,6 +138,4 @@ class RemoteLogSegmentMetadataUpdateRecordV0(Serializer[RemoteLogSegmentMetadata
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoteLogSegmentMetadataUpdateRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoteLogSegmentMetadataUpdateRecordV0}

@@ -84,6 +84,4 @@ class RemotePartitionDeleteMetadataRecordV0(Serializer[RemotePartitionDeleteMeta
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemotePartitionDeleteMetadataRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemotePartitionDeleteMetadataRecordV0}

@@ -40,6 +40,4 @@ class RemoveAccessControlEntryRecordV0(Serializer[RemoveAccessControlEntryRecord
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveAccessControlEntryRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveAccessControlEntryRecordV0}

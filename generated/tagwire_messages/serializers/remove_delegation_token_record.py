@@ -44,6 +44,4 @@ class RemoveDelegationTokenRecordV0(Serializer[RemoveDelegationTokenRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveDelegationTokenRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveDelegationTokenRecordV0}

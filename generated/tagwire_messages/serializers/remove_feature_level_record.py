@@ -44,6 +44,4 @@ class RemoveFeatureLevelRecordV0(Serializer[RemoveFeatureLevelRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveFeatureLevelRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveFeatureLevelRecordV0}

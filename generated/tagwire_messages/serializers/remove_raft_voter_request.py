@@ -51,6 +51,4 @@ class RemoveRaftVoterRequestV0(Serializer[RemoveRaftVoterRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveRaftVoterRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveRaftVoterRequestV0}

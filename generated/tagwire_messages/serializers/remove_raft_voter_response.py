@@ -50,6 +50,4 @@ class RemoveRaftVoterResponseV0(Serializer[RemoveRaftVoterResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveRaftVoterResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveRaftVoterResponseV0}

@@ -40,6 +40,4 @@ class RemoveTopicRecordV0(Serializer[RemoveTopicRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveTopicRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveTopicRecordV0}

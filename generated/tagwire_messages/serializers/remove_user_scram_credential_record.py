@@ -49,6 +49,4 @@ class RemoveUserScramCredentialRecordV0(Serializer[RemoveUserScramCredentialReco
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RemoveUserScramCredentialRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RemoveUserScramCredentialRecordV0}

@@ -102,8 +102,4 @@ class RequestHeaderV2(Serializer[RequestHeader]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: RequestHeaderV0,
-    1: RequestHeaderV1,
-    2: RequestHeaderV2,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: RequestHeaderV0, 1: RequestHeaderV1, 2: RequestHeaderV2}

@@ -61,7 +61,4 @@ class ResponseHeaderV1(Serializer[ResponseHeader]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ResponseHeaderV0,
-    1: ResponseHeaderV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ResponseHeaderV0, 1: ResponseHeaderV1}

@@ -44,7 +44,4 @@ class SaslHandshakeRequestV1(SaslHandshakeRequestV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: SaslHandshakeRequestV0,
-    1: SaslHandshakeRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: SaslHandshakeRequestV0, 1: SaslHandshakeRequestV1}

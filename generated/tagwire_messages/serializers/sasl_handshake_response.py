@@ -45,7 +45,4 @@ class SaslHandshakeResponseV1(SaslHandshakeResponseV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: SaslHandshakeResponseV0,
-    1: SaslHandshakeResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: SaslHandshakeResponseV0, 1: SaslHandshakeResponseV1}

@@ -502,8 +502,4 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareFetchRequestV0,
-    1: ShareFetchRequestV1,
-    2: ShareFetchRequestV2,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareFetchRequestV0, 1: ShareFetchRequestV1, 2: ShareFetchRequestV2}

@@ -46,6 +46,4 @@ class ShareGroupCurrentMemberAssignmentKeyV0(Serializer[ShareGroupCurrentMemberA
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupCurrentMemberAssignmentKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupCurrentMemberAssignmentKeyV0}

@@ -101,6 +101,4 @@ class ShareGroupCurrentMemberAssignmentValueV0(Serializer[ShareGroupCurrentMembe
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupCurrentMemberAssignmentValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupCurrentMemberAssignmentValueV0}

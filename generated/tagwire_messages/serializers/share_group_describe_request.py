@@ -64,7 +64,4 @@ class ShareGroupDescribeRequestV1(ShareGroupDescribeRequestV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupDescribeRequestV0,
-    1: ShareGroupDescribeRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupDescribeRequestV0, 1: ShareGroupDescribeRequestV1}

@@ -319,7 +319,4 @@ class ShareGroupDescribeResponseV1(ShareGroupDescribeResponseV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupDescribeResponseV0,
-    1: ShareGroupDescribeResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupDescribeResponseV0, 1: ShareGroupDescribeResponseV1}

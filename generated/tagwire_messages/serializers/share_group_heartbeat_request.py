@@ -100,7 +100,4 @@ class ShareGroupHeartbeatRequestV1(ShareGroupHeartbeatRequestV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupHeartbeatRequestV0,
-    1: ShareGroupHeartbeatRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupHeartbeatRequestV0, 1: ShareGroupHeartbeatRequestV1}

@@ -174,7 +174,4 @@ class ShareGroupHeartbeatResponseV1(ShareGroupHeartbeatResponseV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupHeartbeatResponseV0,
-    1: ShareGroupHeartbeatResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupHeartbeatResponseV0, 1: ShareGroupHeartbeatResponseV1}

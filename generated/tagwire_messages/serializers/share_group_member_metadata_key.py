@@ -46,6 +46,4 @@ class ShareGroupMemberMetadataKeyV0(Serializer[ShareGroupMemberMetadataKey]):
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupMemberMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupMemberMetadataKeyV0}

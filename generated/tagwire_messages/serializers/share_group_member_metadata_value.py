@@ -85,6 +85,4 @@ class ShareGroupMemberMetadataValueV0(Serializer[ShareGroupMemberMetadataValue])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupMemberMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupMemberMetadataValueV0}

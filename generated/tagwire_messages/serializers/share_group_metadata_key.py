@@ -38,6 +38,4 @@ class ShareGroupMetadataKeyV0(Serializer[ShareGroupMetadataKey]):
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupMetadataKeyV0}

@@ -39,6 +39,4 @@ class ShareGroupMetadataValueV0(Serializer[ShareGroupMetadataValue]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupMetadataValueV0}

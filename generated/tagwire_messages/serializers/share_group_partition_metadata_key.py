@@ -38,6 +38,4 @@ class ShareGroupPartitionMetadataKeyV0(Serializer[ShareGroupPartitionMetadataKey
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupPartitionMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupPartitionMetadataKeyV0}

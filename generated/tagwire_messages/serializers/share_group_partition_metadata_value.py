@@ -142,6 +142,4 @@ class ShareGroupPartitionMetadataValueV0(Serializer[ShareGroupPartitionMetadataV
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupPartitionMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupPartitionMetadataValueV0}

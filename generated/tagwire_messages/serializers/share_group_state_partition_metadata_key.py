@@ -38,6 +38,4 @@ class ShareGroupStatePartitionMetadataKeyV0(Serializer[ShareGroupStatePartitionM
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupStatePartitionMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupStatePartitionMetadataKeyV0}

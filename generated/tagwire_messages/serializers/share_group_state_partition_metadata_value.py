@@ -170,6 +170,4 @@ class ShareGroupStatePartitionMetadataValueV0(Serializer[ShareGroupStatePartitio
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupStatePartitionMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupStatePartitionMetadataValueV0}

@@ -46,6 +46,4 @@ class ShareGroupTargetAssignmentMemberKeyV0(Serializer[ShareGroupTargetAssignmen
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupTargetAssignmentMemberKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupTargetAssignmentMemberKeyV0}

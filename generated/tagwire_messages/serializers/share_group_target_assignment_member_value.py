@@ -97,6 +97,4 @@ class ShareGroupTargetAssignmentMemberValueV0(Serializer[ShareGroupTargetAssignm
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupTargetAssignmentMemberValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupTargetAssignmentMemberValueV0}

@@ -38,6 +38,4 @@ class ShareGroupTargetAssignmentMetadataKeyV0(Serializer[ShareGroupTargetAssignm
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupTargetAssignmentMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupTargetAssignmentMetadataKeyV0}

@@ -60,6 +60,4 @@ class ShareGroupTargetAssignmentMetadataValueV0(Serializer[ShareGroupTargetAssig
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareGroupTargetAssignmentMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareGroupTargetAssignmentMetadataValueV0}

@@ -44,6 +44,4 @@ class ShareSnapshotKeyV0(Serializer[ShareSnapshotKey]):
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareSnapshotKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareSnapshotKeyV0}

@@ -101,6 +101,4 @@ class ShareSnapshotValueV0(Serializer[ShareSnapshotValue]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareSnapshotValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareSnapshotValueV0}

@@ -44,6 +44,4 @@ class ShareUpdateKeyV0(Serializer[ShareUpdateKey]):
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareUpdateKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareUpdateKeyV0}

@@ -96,6 +96,4 @@ class ShareUpdateValueV0(Serializer[ShareUpdateValue]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ShareUpdateValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ShareUpdateValueV0}

@@ -39,6 +39,4 @@ class SnapshotFooterRecordV0(Serializer[SnapshotFooterRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: SnapshotFooterRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: SnapshotFooterRecordV0}

@@ -39,6 +39,4 @@ class SnapshotHeaderRecordV0(Serializer[SnapshotHeaderRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: SnapshotHeaderRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: SnapshotHeaderRecordV0}

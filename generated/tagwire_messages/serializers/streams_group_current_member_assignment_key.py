@@ -46,6 +46,4 @@ class StreamsGroupCurrentMemberAssignmentKeyV0(Serializer[StreamsGroupCurrentMem
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupCurrentMemberAssignmentKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupCurrentMemberAssignmentKeyV0}

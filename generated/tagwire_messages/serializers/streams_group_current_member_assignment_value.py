@@ -192,6 +192,4 @@ class StreamsGroupCurrentMemberAssignmentValueV0(Serializer[StreamsGroupCurrentM
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupCurrentMemberAssignmentValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupCurrentMemberAssignmentValueV0}

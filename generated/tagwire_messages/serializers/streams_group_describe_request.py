@@ -101,7 +101,4 @@ class StreamsGroupDescribeRequestV1(Serializer[StreamsGroupDescribeRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupDescribeRequestV0,
-    1: StreamsGroupDescribeRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupDescribeRequestV0, 1: StreamsGroupDescribeRequestV1}

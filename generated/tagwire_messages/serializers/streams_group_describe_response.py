@@ -1001,7 +1001,4 @@ class StreamsGroupDescribeResponseV1(Serializer[StreamsGroupDescribeResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupDescribeResponseV0,
-    1: StreamsGroupDescribeResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupDescribeResponseV0, 1: StreamsGroupDescribeResponseV1}

@@ -648,7 +648,4 @@ class StreamsGroupHeartbeatRequestV1(StreamsGroupHeartbeatRequestV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupHeartbeatRequestV0,
-    1: StreamsGroupHeartbeatRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupHeartbeatRequestV0, 1: StreamsGroupHeartbeatRequestV1}

@@ -507,7 +507,4 @@ class StreamsGroupHeartbeatResponseV1(Serializer[StreamsGroupHeartbeatResponse])
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupHeartbeatResponseV0,
-    1: StreamsGroupHeartbeatResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupHeartbeatResponseV0, 1: StreamsGroupHeartbeatResponseV1}

@@ -46,6 +46,4 @@ class StreamsGroupMemberMetadataKeyV0(Serializer[StreamsGroupMemberMetadataKey])
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupMemberMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupMemberMetadataKeyV0}

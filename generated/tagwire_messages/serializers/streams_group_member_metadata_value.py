@@ -202,6 +202,4 @@ class StreamsGroupMemberMetadataValueV0(Serializer[StreamsGroupMemberMetadataVal
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupMemberMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupMemberMetadataValueV0}

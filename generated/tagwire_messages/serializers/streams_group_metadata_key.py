@@ -38,6 +38,4 @@ class StreamsGroupMetadataKeyV0(Serializer[StreamsGroupMetadataKey]):
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupMetadataKeyV0}

@@ -139,6 +139,4 @@ class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupMetadataValueV0}

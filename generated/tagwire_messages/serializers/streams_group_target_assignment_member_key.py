@@ -46,6 +46,4 @@ class StreamsGroupTargetAssignmentMemberKeyV0(Serializer[StreamsGroupTargetAssig
         put_string(out, m.member_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTargetAssignmentMemberKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTargetAssignmentMemberKeyV0}

@@ -121,6 +121,4 @@ class StreamsGroupTargetAssignmentMemberValueV0(Serializer[StreamsGroupTargetAss
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTargetAssignmentMemberValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTargetAssignmentMemberValueV0}

@@ -38,6 +38,4 @@ class StreamsGroupTargetAssignmentMetadataKeyV0(Serializer[StreamsGroupTargetAss
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTargetAssignmentMetadataKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTargetAssignmentMetadataKeyV0}

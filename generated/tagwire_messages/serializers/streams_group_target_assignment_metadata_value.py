@@ -60,6 +60,4 @@ class StreamsGroupTargetAssignmentMetadataValueV0(Serializer[StreamsGroupTargetA
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTargetAssignmentMetadataValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTargetAssignmentMetadataValueV0}

@@ -271,6 +271,4 @@ class StreamsGroupTopologyDescriptionUpdateRequestV0(Serializer[StreamsGroupTopo
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTopologyDescriptionUpdateRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTopologyDescriptionUpdateRequestV0}

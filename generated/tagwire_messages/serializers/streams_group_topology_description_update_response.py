@@ -52,6 +52,4 @@ class StreamsGroupTopologyDescriptionUpdateResponseV0(Serializer[StreamsGroupTop
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTopologyDescriptionUpdateResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTopologyDescriptionUpdateResponseV0}

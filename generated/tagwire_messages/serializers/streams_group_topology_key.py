@@ -38,6 +38,4 @@ class StreamsGroupTopologyKeyV0(Serializer[StreamsGroupTopologyKey]):
         put_string(out, m.group_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTopologyKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTopologyKeyV0}

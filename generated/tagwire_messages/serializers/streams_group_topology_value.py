@@ -318,6 +318,4 @@ class StreamsGroupTopologyValueV0(Serializer[StreamsGroupTopologyValue]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: StreamsGroupTopologyValueV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: StreamsGroupTopologyValueV0}

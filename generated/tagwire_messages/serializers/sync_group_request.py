@@ -33,7 +33,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 
 
-def _read_sync_group_request_assignment_v0(
+def _read_assignment_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[SyncGroupRequestAssignment, ...], int]:
     """member_id string, assignment bytes."""
@@ -59,7 +59,7 @@ def _read_sync_group_request_assignment_v0(
     return tuple(items), pos
 
 
-def _write_sync_group_request_assignment_v0(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
+def _write_assignment_v0(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -67,7 +67,7 @@ def _write_sync_group_request_assignment_v0(out: bytearray, items: Iterable[Sync
         put_binary(out, m.assignment)
 
 
-def _read_sync_group_request_assignment_v4(
+def _read_assignment_v4(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[SyncGroupRequestAssignment, ...], int]:
     """member_id compact string, assignment compact bytes."""
@@ -101,7 +101,7 @@ def _read_sync_group_request_assignment_v4(
     return tuple(items), pos
 
 
-def _write_sync_group_request_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
+def _write_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
         put_compact_string(out, m.member_id)
         put_compact_binary(out, m.assignment)
@@ -138,7 +138,7 @@ class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.assignments, pos = _read_sync_group_request_assignment_v0(buf, raw, pos, n)
+        m.assignments, pos = _read_assignment_v0(buf, raw, pos, n)
         m.group_instance_id = None
         m.protocol_type = None
         m.protocol_name = None
@@ -153,7 +153,7 @@ class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
         out += _pack_i(m.generation_id)
         put_string(out, m.member_id)
         put_count(out, m.assignments)
-        _write_sync_group_request_assignment_v0(out, m.assignments)
+        _write_assignment_v0(out, m.assignments)
 
 
 class SyncGroupRequestV1(SyncGroupRequestV0):
@@ -205,7 +205,7 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.assignments, pos = _read_sync_group_request_assignment_v0(buf, raw, pos, n)
+        m.assignments, pos = _read_assignment_v0(buf, raw, pos, n)
         m.protocol_type = None
         m.protocol_name = None
         m.unknown_tags = NO_TAGS
@@ -220,7 +220,7 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
         put_count(out, m.assignments)
-        _write_sync_group_request_assignment_v0(out, m.assignments)
+        _write_assignment_v0(out, m.assignments)
 
 
 class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
@@ -267,7 +267,7 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.assignments, pos = _read_sync_group_request_assignment_v4(buf, raw, pos, n - 1)
+        m.assignments, pos = _read_assignment_v4(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -284,7 +284,7 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_count(out, m.assignments)
-        _write_sync_group_request_assignment_v4(out, m.assignments)
+        _write_assignment_v4(out, m.assignments)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -356,7 +356,7 @@ class SyncGroupRequestV5(Serializer[SyncGroupRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.assignments, pos = _read_sync_group_request_assignment_v4(buf, raw, pos, n - 1)
+        m.assignments, pos = _read_assignment_v4(buf, raw, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -373,7 +373,7 @@ class SyncGroupRequestV5(Serializer[SyncGroupRequest]):
         put_nullable_compact_string(out, m.protocol_type)
         put_nullable_compact_string(out, m.protocol_name)
         put_compact_count(out, m.assignments)
-        _write_sync_group_request_assignment_v4(out, m.assignments)
+        _write_assignment_v4(out, m.assignments)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -50,6 +50,4 @@ class TopicRecordV0(Serializer[TopicRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: TopicRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: TopicRecordV0}

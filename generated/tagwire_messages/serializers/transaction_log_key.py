@@ -38,6 +38,4 @@ class TransactionLogKeyV0(Serializer[TransactionLogKey]):
         put_string(out, m.transactional_id)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: TransactionLogKeyV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: TransactionLogKeyV0}

@@ -250,7 +250,4 @@ class TransactionLogValueV1(Serializer[TransactionLogValue]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0_1_2_3)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: TransactionLogValueV0,
-    1: TransactionLogValueV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: TransactionLogValueV0, 1: TransactionLogValueV1}

@@ -47,9 +47,7 @@ _unpack_qhi = Struct(">qhi").unpack_from
 _unpack_qhiB = Struct(">qhiB").unpack_from
 
 
-def _read_txn_offset_commit_request_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_metadata nullable string."""
     items = []
     for _ in range(count):
@@ -69,9 +67,7 @@ def _read_txn_offset_commit_request_partition_v0(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_partition_v0(
-    out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -79,9 +75,7 @@ def _write_txn_offset_commit_request_partition_v0(
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_txn_offset_commit_request_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
     """name string, partitions []TxnOffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -97,25 +91,23 @@ def _read_txn_offset_commit_request_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_txn_offset_commit_request_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_txn_offset_commit_request_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_txn_offset_commit_request_partition_v2(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
+def _read_partition_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
     string."""
     items = []
@@ -135,9 +127,7 @@ def _read_txn_offset_commit_request_partition_v2(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_partition_v2(
-    out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]
-) -> None:
+def _write_partition_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
@@ -145,9 +135,7 @@ def _write_txn_offset_commit_request_partition_v2(
         put_nullable_string(out, m.committed_metadata)
 
 
-def _read_txn_offset_commit_request_topic_v2(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
+def _read_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
     """name string, partitions []TxnOffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -163,25 +151,23 @@ def _read_txn_offset_commit_request_topic_v2(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_txn_offset_commit_request_partition_v2(buf, pos, n)
+        m.partitions, pos = _read_partition_v2(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_topic_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
+def _write_topic_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_txn_offset_commit_request_partition_v2(out, m.partitions)
+        _write_partition_v2(out, m.partitions)
 
 
-def _read_txn_offset_commit_request_partition_v3(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
+def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestPartition, ...], int]:
     """partition_index int32, committed_offset int64, committed_leader_epoch int32, committed_metadata nullable
     compact string."""
     items = []
@@ -206,9 +192,7 @@ def _read_txn_offset_commit_request_partition_v3(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_partition_v3(
-    out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]
-) -> None:
+def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
@@ -218,9 +202,7 @@ def _write_txn_offset_commit_request_partition_v3(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_txn_offset_commit_request_topic_v3(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
+def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
     """name compact string, partitions compact []TxnOffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -240,7 +222,7 @@ def _read_txn_offset_commit_request_topic_v3(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_txn_offset_commit_request_partition_v3(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -251,20 +233,18 @@ def _read_txn_offset_commit_request_topic_v3(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
+def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_txn_offset_commit_request_partition_v3(out, m.partitions)
+        _write_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_txn_offset_commit_request_topic_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
+def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitRequestTopic, ...], int]:
     """topic_id uuid, partitions compact []TxnOffsetCommitRequestPartition."""
     items = []
     for _ in range(count):
@@ -276,7 +256,7 @@ def _read_txn_offset_commit_request_topic_v6(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_txn_offset_commit_request_partition_v3(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -287,11 +267,11 @@ def _read_txn_offset_commit_request_topic_v6(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_request_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
+def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_txn_offset_commit_request_partition_v3(out, m.partitions)
+        _write_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -326,7 +306,7 @@ class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
         pos += 14
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_txn_offset_commit_request_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.generation_id_or_member_epoch = -1
         m.member_id = ""
         m.group_instance_id = None
@@ -346,7 +326,7 @@ class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
         put_string(out, m.group_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)
         put_count(out, m.topics)
-        _write_txn_offset_commit_request_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class TxnOffsetCommitRequestV1(TxnOffsetCommitRequestV0):
@@ -383,7 +363,7 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
         pos += 14
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_txn_offset_commit_request_topic_v2(buf, pos, n)
+        m.topics, pos = _read_topic_v2(buf, pos, n)
         m.generation_id_or_member_epoch = -1
         m.member_id = ""
         m.group_instance_id = None
@@ -403,7 +383,7 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
         put_string(out, m.group_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)
         put_count(out, m.topics)
-        _write_txn_offset_commit_request_topic_v2(out, m.topics)
+        _write_topic_v2(out, m.topics)
 
 
 class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
@@ -460,7 +440,7 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_txn_offset_commit_request_topic_v3(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -476,7 +456,7 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_count(out, m.topics)
-        _write_txn_offset_commit_request_topic_v3(out, m.topics)
+        _write_topic_v3(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -549,7 +529,7 @@ class TxnOffsetCommitRequestV6(Serializer[TxnOffsetCommitRequest]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_txn_offset_commit_request_topic_v6(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v6(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -565,7 +545,7 @@ class TxnOffsetCommitRequestV6(Serializer[TxnOffsetCommitRequest]):
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_count(out, m.topics)
-        _write_txn_offset_commit_request_topic_v6(out, m.topics)
+        _write_topic_v6(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -41,9 +41,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_txn_offset_commit_response_partition_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitResponsePartition, ...], int]:
+def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
     items = []
     for _ in range(count):
@@ -55,18 +53,14 @@ def _read_txn_offset_commit_response_partition_v0(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_response_partition_v0(
-    out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]
-) -> None:
+def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
 
-def _read_txn_offset_commit_response_topic_v0(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
+def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
     """name string, partitions []TxnOffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -82,25 +76,23 @@ def _read_txn_offset_commit_response_topic_v0(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_txn_offset_commit_response_partition_v0(buf, pos, n)
+        m.partitions, pos = _read_partition_v0(buf, pos, n)
         m.topic_id = _ZERO_UUID
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_response_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
+def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
         if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
-        _write_txn_offset_commit_response_partition_v0(out, m.partitions)
+        _write_partition_v0(out, m.partitions)
 
 
-def _read_txn_offset_commit_response_partition_v3(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitResponsePartition, ...], int]:
+def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitResponsePartition, ...], int]:
     """partition_index int32, error_code int16."""
     items = []
     for _ in range(count):
@@ -114,9 +106,7 @@ def _read_txn_offset_commit_response_partition_v3(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_response_partition_v3(
-    out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]
-) -> None:
+def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -125,9 +115,7 @@ def _write_txn_offset_commit_response_partition_v3(
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_txn_offset_commit_response_topic_v3(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
+def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
     """name compact string, partitions compact []TxnOffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -147,7 +135,7 @@ def _read_txn_offset_commit_response_topic_v3(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_txn_offset_commit_response_partition_v3(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -158,20 +146,18 @@ def _read_txn_offset_commit_response_topic_v3(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_response_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
+def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
-        _write_txn_offset_commit_response_partition_v3(out, m.partitions)
+        _write_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
             put_tags(out, (), m.unknown_tags)
 
 
-def _read_txn_offset_commit_response_topic_v6(
-    buf: bytes, pos: int, count: int
-) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
+def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCommitResponseTopic, ...], int]:
     """topic_id uuid, partitions compact []TxnOffsetCommitResponsePartition."""
     items = []
     for _ in range(count):
@@ -183,7 +169,7 @@ def _read_txn_offset_commit_response_topic_v6(
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.partitions, pos = _read_txn_offset_commit_response_partition_v3(buf, pos, n - 1)
+        m.partitions, pos = _read_partition_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -194,11 +180,11 @@ def _read_txn_offset_commit_response_topic_v6(
     return tuple(items), pos
 
 
-def _write_txn_offset_commit_response_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
+def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
-        _write_txn_offset_commit_response_partition_v3(out, m.partitions)
+        _write_partition_v3(out, m.partitions)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -218,7 +204,7 @@ class TxnOffsetCommitResponseV0(Serializer[TxnOffsetCommitResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_txn_offset_commit_response_topic_v0(buf, pos, n)
+        m.topics, pos = _read_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
@@ -228,7 +214,7 @@ class TxnOffsetCommitResponseV0(Serializer[TxnOffsetCommitResponse]):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
-        _write_txn_offset_commit_response_topic_v0(out, m.topics)
+        _write_topic_v0(out, m.topics)
 
 
 class TxnOffsetCommitResponseV1(TxnOffsetCommitResponseV0):
@@ -258,7 +244,7 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_txn_offset_commit_response_topic_v3(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v3(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -270,7 +256,7 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_txn_offset_commit_response_topic_v3(out, m.topics)
+        _write_topic_v3(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:
@@ -304,7 +290,7 @@ class TxnOffsetCommitResponseV6(Serializer[TxnOffsetCommitResponse]):
             raise Malformed
         if n >= 0x80:
             n, pos = uvarint(buf, pos, n)
-        m.topics, pos = _read_txn_offset_commit_response_topic_v6(buf, pos, n - 1)
+        m.topics, pos = _read_topic_v6(buf, pos, n - 1)
         n = buf[pos]
         pos += 1
         m.unknown_tags = NO_TAGS
@@ -316,7 +302,7 @@ class TxnOffsetCommitResponseV6(Serializer[TxnOffsetCommitResponse]):
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
-        _write_txn_offset_commit_response_topic_v6(out, m.topics)
+        _write_topic_v6(out, m.topics)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -39,6 +39,4 @@ class UnfenceBrokerRecordV0(Serializer[UnfenceBrokerRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnfenceBrokerRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnfenceBrokerRecordV0}

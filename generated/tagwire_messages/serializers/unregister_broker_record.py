@@ -39,6 +39,4 @@ class UnregisterBrokerRecordV0(Serializer[UnregisterBrokerRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterBrokerRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterBrokerRecordV0}

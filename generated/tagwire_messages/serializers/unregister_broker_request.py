@@ -39,6 +39,4 @@ class UnregisterBrokerRequestV0(Serializer[UnregisterBrokerRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterBrokerRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterBrokerRequestV0}

@@ -50,6 +50,4 @@ class UnregisterBrokerResponseV0(Serializer[UnregisterBrokerResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterBrokerResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterBrokerResponseV0}

@@ -39,6 +39,4 @@ class UnregisterControllerRecordV0(Serializer[UnregisterControllerRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterControllerRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterControllerRecordV0}

@@ -39,6 +39,4 @@ class UnregisterControllerRequestV0(Serializer[UnregisterControllerRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterControllerRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterControllerRequestV0}

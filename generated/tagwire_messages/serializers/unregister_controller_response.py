@@ -50,6 +50,4 @@ class UnregisterControllerResponseV0(Serializer[UnregisterControllerResponse]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UnregisterControllerResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UnregisterControllerResponseV0}

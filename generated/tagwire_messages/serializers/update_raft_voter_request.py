@@ -144,6 +144,4 @@ class UpdateRaftVoterRequestV0(Serializer[UpdateRaftVoterRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UpdateRaftVoterRequestV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UpdateRaftVoterRequestV0}

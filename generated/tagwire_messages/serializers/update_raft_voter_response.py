@@ -97,6 +97,4 @@ class UpdateRaftVoterResponseV0(Serializer[UpdateRaftVoterResponse]):
         put_tags(out, tagged, m.unknown_tags, _TAGS_0)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UpdateRaftVoterResponseV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UpdateRaftVoterResponseV0}

@@ -83,6 +83,4 @@ class UserScramCredentialRecordV0(Serializer[UserScramCredentialRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: UserScramCredentialRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: UserScramCredentialRecordV0}

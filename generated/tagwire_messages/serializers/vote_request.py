@@ -416,8 +416,4 @@ class VoteRequestV2(Serializer[VoteRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: VoteRequestV0,
-    1: VoteRequestV1,
-    2: VoteRequestV2,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: VoteRequestV0, 1: VoteRequestV1, 2: VoteRequestV2}

@@ -234,8 +234,4 @@ class VoteResponseV2(VoteResponseV1):
     VERSION = 2
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: VoteResponseV0,
-    1: VoteResponseV1,
-    2: VoteResponseV2,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: VoteResponseV0, 1: VoteResponseV1, 2: VoteResponseV2}

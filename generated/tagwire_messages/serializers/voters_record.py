@@ -166,6 +166,4 @@ class VotersRecordV0(Serializer[VotersRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: VotersRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: VotersRecordV0}

@@ -279,7 +279,4 @@ class WriteShareGroupStateRequestV1(Serializer[WriteShareGroupStateRequest]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: WriteShareGroupStateRequestV0,
-    1: WriteShareGroupStateRequestV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: WriteShareGroupStateRequestV0, 1: WriteShareGroupStateRequestV1}

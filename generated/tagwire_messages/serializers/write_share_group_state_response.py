@@ -136,7 +136,4 @@ class WriteShareGroupStateResponseV1(WriteShareGroupStateResponseV0):
     VERSION = 1
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: WriteShareGroupStateResponseV0,
-    1: WriteShareGroupStateResponseV1,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: WriteShareGroupStateResponseV0, 1: WriteShareGroupStateResponseV1}

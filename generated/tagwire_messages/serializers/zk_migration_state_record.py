@@ -39,6 +39,4 @@ class ZkMigrationStateRecordV0(Serializer[ZkMigrationStateRecord]):
             put_tags(out, (), m.unknown_tags)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {
-    0: ZkMigrationStateRecordV0,
-}
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {0: ZkMigrationStateRecordV0}

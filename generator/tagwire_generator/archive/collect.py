@@ -6,8 +6,8 @@ a longer name with the same bytes). The newest name is the message's, older
 ones become its aliases.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tagwire.errors import SpecError
@@ -20,7 +20,10 @@ from tagwire_generator.canonical import normal_form
 
 __all__ = ["Archive", "collected"]
 
-_KEYED: Final = ("request", "response", "metadata", "coordinator-key", "coordinator-value")
+_RPCS: Final = ("request", "response")
+"""Kinds whose API key is one in all of Kafka."""
+_KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")
+"""Kinds whose API key is one in a component."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +41,35 @@ class _Message:
     component: str
     spec: dict[str, Any]
     origin: str
-    names: list[str] = field(default_factory=list)
-    releases: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    releases: dict[str, ImportedSpec]
     """Each release that has it, with its own spec."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names that it has or had, newest first."""
+        said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
+        return list(dict.fromkeys(said))
 
 
 def collected(releases: Sequence[Release]) -> Archive:
     """One spec of each message that a release has, with the versions of all. Releases come newest first.
 
     Raises SpecError where two releases can't be merged, or where a merge would
-    change the bytes of a version that is taken from an older one.
+    change the bytes of a version.
     """
     messages: list[_Message] = []
     for release in releases:
-        homes = {message.names[-1]: message.component for message in messages}
-        for spec in modern_records(_at_home(release.specs, homes)):
-            _take(messages, spec, release.name)
+        homes = {name: message.component for message in reversed(messages) for name in message.names}
+        _take(messages, modern_records(_at_home(release.specs, homes)), release.name)
     _name(messages)
     ordered = sorted(messages, key=lambda message: (message.component, message.spec["name"]))
-    covered = {
-        component: [r.name for r in reversed(releases) if r.name in names]
-        for component, names in _coverage(messages).items()
-    }
-    history = History({(m.component, m.spec["name"]): _history(m, covered[m.component]) for m in ordered})
+    coverage = _coverage(messages, [release.name for release in reversed(releases)])
+    history = History({(m.component, m.spec["name"]): _history(m, coverage[m.component]) for m in ordered})
     specs = tuple(ImportedSpec(m.spec["name"], m.component, m.spec, m.origin) for m in ordered)
     return Archive(specs, history)
 
 
-def _at_home(specs: Sequence[ImportedSpec], homes: dict[str, str]) -> Iterator[ImportedSpec]:
+def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
     """The specs, those of core in the component that they have moved to since."""
     for spec in specs:
         if spec.component == "core":
@@ -74,42 +78,83 @@ def _at_home(specs: Sequence[ImportedSpec], homes: dict[str, str]) -> Iterator[I
                     f"{spec.origin}: no newer release says to which component {spec.name} belongs; import one as well",
                     file=spec.origin,
                 )
-            spec = ImportedSpec(spec.name, homes[spec.name], spec.spec, spec.origin, spec.notes)
+            spec = replace(spec, component=homes[spec.name])
         yield spec
 
 
-def _take(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
-    """Merge a release's spec into its message, or begin a new one."""
-    message = _found(messages, spec, release)
-    if message is None:
-        message = _Message(spec.component, spec.spec, spec.origin)
-        messages.append(message)
-    else:
-        try:
-            message.spec = merged(message.spec, spec.spec)
-        except SpecError as error:
-            raise SpecError(f"{spec.origin}: can't be merged into newer releases: {error}", file=spec.origin) from error
-    if spec.name not in message.names:
-        message.names.append(spec.name)
-    message.releases.append((release, spec.spec))
+# ---------------------------------------------------------------- one message in many releases
 
 
-def _found(messages: list[_Message], spec: ImportedSpec, release: str) -> _Message | None:
-    kind, key = spec.spec["type"], spec.spec.get("apiKey")
-    scope = "" if kind in ("request", "response") else spec.component
+def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str) -> None:
+    """Merge the specs of a release into their messages, or begin new ones."""
+    unknown: list[ImportedSpec] = []
+    for spec in specs:
+        message = next((message for message in messages if _is_same(message, spec)), None)
+        if message is None:
+            unknown.append(spec)
+        else:
+            _merge(message, spec, release)
+    # A message that this release has under its own name was not renamed.
+    candidates = [message for message in messages if release not in message.releases]
+    for spec in unknown:
+        message = next((message for message in candidates if _is_renamed(message, spec)), None)
+        if message is None:
+            _begin(messages, spec, release)
+        else:
+            _merge(message, spec, release)
+
+
+def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
+    """A message that no newer release has. Raises SpecError if this release has another one with its key."""
     for message in messages:
-        if message.spec["type"] != kind:
-            continue
-        if kind in _KEYED:
-            if message.spec.get("apiKey") == key and scope in ("", message.component):
-                return message
-        elif spec.name in message.names or _is_renamed(message, spec, release):
-            return message
-    return None
+        if _is_same(message, spec):
+            raise _twice(message, spec, release)
+        if message.spec["name"] == spec.name:
+            raise SpecError(
+                f"{spec.origin}: {spec.name} is another message in newer releases ({message.origin}); "
+                "what tells them apart is component, type and apiKey",
+                file=spec.origin,
+            )
+    messages.append(_Message(spec.component, spec.spec, spec.origin, {release: spec}))
 
 
-def _is_renamed(message: _Message, spec: ImportedSpec, release: str) -> bool:
+def _merge(message: _Message, spec: ImportedSpec, release: str) -> None:
+    if release in message.releases:
+        raise _twice(message, spec, release)
+    try:
+        message.spec = merged(message.spec, spec.spec)
+    except SpecError as error:
+        raise SpecError(f"{spec.origin}: can't be merged into newer releases: {error}", file=spec.origin) from error
+    message.releases[release] = spec
+
+
+def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
+    other = message.releases[release]
+    return SpecError(
+        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) are one message, of one key or one name, "
+        f"but both are of release {release}",
+        file=spec.origin,
+    )
+
+
+def _is_same(message: _Message, spec: ImportedSpec) -> bool:
+    """Whether a spec is told to be of this message by its key, or by its name if it has no key."""
+    kind = spec.spec["type"]
+    if message.spec["type"] != kind:
+        return False
+    if kind in _RPCS:
+        return message.spec.get("apiKey") == spec.spec.get("apiKey")
+    if message.component != spec.component:
+        return False
+    if kind in _KEYED:
+        return message.spec.get("apiKey") == spec.spec.get("apiKey")
+    return spec.name in message.names
+
+
+def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
     """Whether a message without key has a shorter or longer name here, and the same bytes."""
+    if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
+        return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
     if message.component != spec.component or not newer.startswith(older):
         return False
@@ -119,20 +164,23 @@ def _is_renamed(message: _Message, spec: ImportedSpec, release: str) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Give each message its older names, those that no other has now."""
+    """Give each message its older names, those that no other has now; of two with one older name, the first."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
-        if aliases:
-            message.spec = normal_form({**message.spec, "aliases": aliases})
+        taken.update(aliases)
+        message.spec = normal_form({**message.spec, "aliases": aliases})
 
 
-def _coverage(messages: list[_Message]) -> dict[str, set[str]]:
+# ---------------------------------------------------------------- history and proof
+
+
+def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
     """The releases that have specs of each component; not every artifact is there for every release."""
     found: dict[str, set[str]] = {}
     for message in messages:
-        found.setdefault(message.component, set()).update(release for release, _ in message.releases)
-    return found
+        found.setdefault(message.component, set()).update(message.releases)
+    return {component: [name for name in oldest_first if name in names] for component, names in found.items()}
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
@@ -140,26 +188,29 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
     `covered` are the releases that have specs of its component, oldest first.
     """
-    texts = {release: wire_texts(spec) for release, spec in message.releases}
-    named = {release: wire_texts(spec, names=True) for release, spec in message.releases}
-    if lost := {version for found in texts.values() for version in found} - wire_texts(message.spec).keys():
-        raise SpecError(f"{message.spec['name']}: versions {sorted(lost)} are lost in the merge; this is our fault")
+    texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
+    named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}
     versions: dict[int, tuple[Span, ...]] = {}
-    for version, text in wire_texts(message.spec).items():
+    for version in sorted({version for found in texts.values() for version in found}):
         spans: list[Span] = []
         before = None
         for release in covered:
             found = texts.get(release, {}).get(version)
             if found is not None:
-                digest = digest_of(found)
-                is_same = before == found and spans[-1].digest == digest
-                first = spans.pop().first if is_same else release
-                spans.append(Span(first, release, digest, named[release][version]))
+                first = spans.pop().first if found == before else release
+                spans.append(Span(first, release, digest_of(found), named[release][version]))
             before = found
-        if not spans or spans[-1].digest != digest_of(text):
-            raise SpecError(
-                f"{message.spec['name']} version {version} is {text} when merged, but {spans[-1:]} in the release that "
-                "it comes from; this is our fault"
-            )
+        _prove(message, version, texts[spans[-1].last][version], spans[-1].last)
         versions[version] = tuple(spans)
     return MessageHistory(versions)
+
+
+def _prove(message: _Message, version: int, text: str, release: str) -> None:
+    """Raises SpecError if the merged spec has other bytes than the release that decides about a version."""
+    found = wire_texts(message.spec).get(version)
+    if found != text:
+        raise SpecError(
+            f"{message.origin}: {message.spec['name']} version {version} is [{text}] in release {release}, but would "
+            f"be [{found}] when merged; these releases can't be told by one spec",
+            file=message.origin,
+        )

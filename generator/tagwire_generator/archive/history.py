@@ -22,9 +22,7 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire_generator.archive.release_order import release_order
 
-__all__ = ["FILE_NAME", "History", "MessageHistory", "Span", "read_history"]
-
-FILE_NAME: Final = "history.toml"
+__all__ = ["History", "MessageHistory", "Span", "read_history"]
 
 _HEAD: Final = """\
 # Which releases have which versions of each message, and a digest of what stands on the wire in them.
@@ -70,7 +68,7 @@ class History:
         """The text of `history.toml`."""
         blocks = [_HEAD]
         for (component, name), message in sorted(self.messages.items()):
-            lines = [f"[{component}.{name}]" if component else f"[{name}]"]
+            lines = [f"[{component}.{name}]"]
             for version, spans in sorted(message.versions.items()):
                 texts = [f'"{span}"' for span in spans]
                 lines.append(f"{version} = {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}")
@@ -96,21 +94,19 @@ def read_history(path: Path) -> History:
     """The history in a file. Raises SpecError for one that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        layouts = tables.pop("layouts", {})
-        messages = {key: _message(table, layouts) for key, table in _messages(tables)}
+        # A component may be called layouts too: then its messages are tables, and the layouts are texts.
+        layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
+        messages = {
+            (component, name): _message(table, layouts)
+            for component, members in tables.items()
+            for name, table in members.items()
+            if component != "layouts" or name not in layouts
+        }
     except OSError as error:
         raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise SpecError(f"{path}: is no history of releases: {error}; import the specs again", file=str(path)) from None
     return History(messages)
-
-
-def _messages(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-    for component, table in tables.items():
-        if all(key.isdigit() for key in table):
-            yield ("", component), table
-        else:
-            yield from (((component, name), versions) for name, versions in table.items())
 
 
 def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHistory:

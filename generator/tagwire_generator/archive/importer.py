@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagwire.errors import TagwireError
+from tagwire_generator.archive import HISTORY_FILE
 from tagwire_generator.archive.collect import collected
-from tagwire_generator.archive.history import FILE_NAME, History
+from tagwire_generator.archive.history import History
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, Source, read_releases
 from tagwire_generator.canonical import canonical_text, normal_form
@@ -29,7 +30,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Specs in the folders written to that these sources do not have; they are left alone."""
+    """Specs in the folders written to that these sources do not have, and the history of other releases; left alone."""
     history: History | None = None
     """Where versions come from; None unless several releases were merged."""
 
@@ -51,7 +52,8 @@ class ImportReport:
         lines += [f"{note.origin}: {note.text}" for note in self.notes]
         lines += self._merge_lines()
         lines += [f"{path}: not in these sources, left as it is" for path in self.stale]
-        lines.append(f"{_specs(len(self.written))} written, {len(self.unchanged)} unchanged")
+        written, unchanged = (sum(path.suffix == ".json" for path in paths) for paths in (self.written, self.unchanged))
+        lines.append(f"{_specs(written)} written, {unchanged} unchanged")
         return "\n".join(lines)
 
     def _merge_lines(self) -> list[str]:
@@ -97,11 +99,13 @@ def import_release(
     texts = {out / spec.component / f"{spec.name}.json": _text(spec) for spec in specs}
     folders = sorted({path.parent for path in texts})
     present = [path for folder in folders for path in sorted(folder.glob("*.json"))]
-    stale = tuple(path for path in present if path not in texts)
+    stale = [path for path in present if path not in texts]
     if history is not None:
-        texts[out / FILE_NAME] = str(history)
+        texts[out / HISTORY_FILE] = str(history)
+    elif (out / HISTORY_FILE).exists():
+        stale.append(out / HISTORY_FILE)
     written, unchanged = _write(texts)
-    return ImportReport(tuple(releases), written, unchanged, stale, history)
+    return ImportReport(tuple(releases), written, unchanged, tuple(stale), history)
 
 
 def _text(spec: ImportedSpec) -> str:

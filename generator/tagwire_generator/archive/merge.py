@@ -6,8 +6,9 @@ the versions that both have (`pairing`): renaming a field does not lose it.
 Then each field's ranges are drawn around the versions in which the one or the
 other has it; the newer's own texts stay where they say that already.
 
-That a merge keeps the bytes of every version is proven afterwards, on layouts
-(`collect`), not argued here.
+What is said of the whole message is merged likewise: each side speaks for its
+own versions. That a merge keeps the bytes of every version is proven afterwards,
+on layouts (`collect`), not argued here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.archive.pairing import Pairing, paired
+from tagwire_generator.archive.release import message_of
 from tagwire_generator.canonical import normal_form
 
 __all__ = ["merged"]
@@ -31,16 +33,23 @@ _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     """The newer spec with the versions that only the older one has.
 
-    Raises SpecError where no spec can say what the two do: ranges with gaps, or
-    no version in common to find the same fields by.
+    Raises SpecError where no spec can say what the two do: ranges with gaps,
+    fields that can't be paired, whatever else breaks a rule of the spec language.
     """
     ours, theirs = (set(Versions.parse(spec["validVersions"])) for spec in (newer, older))
     added = theirs - ours
     if not added:
         return dict(newer)
     if not ours:  # the API is gone: all that is known of it is the older spec
-        return {**older, "name": newer["name"]}
-    return _Merge(newer, older, ours, added).spec()
+        return normal_form({**older, "name": newer["name"]})
+    if "versionsWithOptional" in newer or "versionsWithOptional" in older:
+        raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
+    spec = _Merge(newer, older, ours, added).spec()
+    try:
+        message_of(spec)
+    except SpecError as error:
+        raise SpecError(f"{spec['name']} would break rules of the spec language:\n{error}") from error
+    return spec
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,9 @@ class _Merge:
             text = self.head_range(key)
             result.pop(key, None)
             result |= {} if text is None else {key: text}
+        last = self.newer if self.valid.highest in self.root.ours else self.older
+        result["latestVersionUnstable"] = last.get("latestVersionUnstable", False)
+        result["headerVersions"] = self.header_versions() or None
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
@@ -95,6 +107,18 @@ class _Merge:
         }
         outside = (self.root.ours | self.root.added) - inside
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
+
+    def header_versions(self) -> Mapping[str, str]:
+        """The headers that the sides give to their own versions, in ranges from 0 on without end; none in releases."""
+        ours: Mapping[str, str] = self.newer.get("headerVersions", {})
+        theirs: Mapping[str, str] = self.older.get("headerVersions", {})
+        said = {v: _header(ours or theirs, v) for v in self.root.ours}
+        said |= {v: _header(theirs or ours, v) for v in self.root.added}
+        if all(_header(ours, v) == header for v, header in said.items()):
+            return ours
+        starts = [v for v in self.valid if v == self.valid.lowest or said[v] != said[v - 1]]
+        ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
+        return {str(Versions(first, last)): said[start] for start, (first, last) in zip(starts, ranges, strict=True)}
 
     # ------------------------------------------------------------ fields
 
@@ -130,15 +154,15 @@ class _Merge:
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
         """The field with the struct that it declares, or with the use of the common one noted."""
         name = _struct_name(field["type"])
-        if name is None:
+        if not name:
             return field
-        if sides.newer is None and name in self.pairing.structs:  # one that the newer side has under its own name
+        if sides.newer is None and self.pairing.structs.get(name) in self.common["newer"]:
+            field = {**field, "type": field["type"].replace(name, self.pairing.structs[name])}
             name = self.pairing.structs[name]
-            field = {**field, "type": field["type"][: -len(_struct_name(field["type"]) or "")] + name}
         newer, older = (self.declared(side, spec) for side, spec in (("newer", sides.newer), ("older", sides.older)))
         both = _Sides(newer, older, sides.ours, sides.added)
         if "fields" in field:
-            names = [_struct_name(spec["type"]) or "" if spec else "" for spec in (sides.newer, sides.older)]
+            names = [_struct_name(spec["type"]) if spec else "" for spec in (sides.newer, sides.older)]
             return {**field, "fields": self.fields(both, names[0], names[1])}
         self.used.setdefault(name, []).append(both)
         return field
@@ -147,7 +171,7 @@ class _Merge:
         """Where the struct of a field is declared: in itself or in the common structs."""
         if field is None:
             return None
-        return field if "fields" in field else self.common[side][_struct_name(field["type"]) or ""]
+        return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
         """The common structs in use, each merged over all versions in which it is used."""
@@ -171,9 +195,16 @@ def _joined(uses: Sequence[_Sides]) -> _Sides:
     return _Sides(newer, older, ours, added)
 
 
-def _struct_name(type: str) -> str | None:
+def _struct_name(type: str) -> str:
+    """The struct of a field's type; empty for primitives and arrays of them."""
     bare = type.removeprefix("[]")
-    return bare if bare[:1].isupper() else None
+    return bare if bare[:1].isupper() else ""
+
+
+def _header(header_versions: Mapping[str, str], version: int) -> str:
+    """The header of a version; empty where none is said."""
+    found = (header for versions, header in header_versions.items() if version in Versions.parse(versions))
+    return next(found, "")
 
 
 def _interleaved(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire_generator.archive.release import ImportedSpec, wire_texts
 from tagwire_generator.canonical import normal_form
@@ -22,7 +23,10 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 
 
 def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
-    """The specs of a release, those of coordinator records in the form of today."""
+    """The specs of a release, those of coordinator records in the form of today.
+
+    Raises SpecError for a key as Kafka has none: of more than two types, or flexible.
+    """
     all_specs = list(specs)
     keys = {
         (spec.component, spec.name.removesuffix("Key")): Versions.parse(spec.spec["validVersions"])
@@ -32,10 +36,10 @@ def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
     found: list[ImportedSpec] = []
     for spec in all_specs:
         types = keys.get((spec.component, spec.name.removesuffix("Key").removesuffix("Value")))
-        if types is None or not _is_old_record(spec):
+        if not types or not _is_old_record(spec):
             found.append(spec)
         elif spec.name.endswith("Key"):
-            found += [_key(spec, type, is_newest=type == types.highest) for type in types]
+            found += _keys(spec, types)
         else:
             form = {**spec.spec, "apiKey": types.highest, "type": "coordinator-value"}
             found.append(replace(spec, spec=normal_form(form)))
@@ -44,6 +48,22 @@ def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
 
 def _is_old_record(spec: ImportedSpec) -> bool:
     return spec.spec["type"] == "data" and spec.component in _COORDINATORS
+
+
+def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
+    if len(types) > 2:
+        raise SpecError(
+            f"{spec.origin}: the key {spec.name} has versions {types}; each is a record type, and of more than two "
+            "it can't be told what they are called today",
+            file=spec.origin,
+        )
+    if spec.spec["flexibleVersions"] != "none":
+        raise SpecError(
+            f"{spec.origin}: the key {spec.name} has flexibleVersions {spec.spec['flexibleVersions']}; keys of "
+            "coordinator records are never flexible",
+            file=spec.origin,
+        )
+    return [_key(spec, type, is_newest=type == types.highest) for type in types]
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:

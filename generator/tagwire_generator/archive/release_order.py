@@ -8,5 +8,12 @@ __all__ = ["release_order"]
 def release_order(name: str) -> tuple[object, ...]:
     """What the names of releases are sorted by: `3.10.0` comes after `3.9.2`, and `4.0.0-rc1` before `4.0.0`."""
     numbers, dash, rest = name.partition("-")
-    parts = tuple(int(number) for number in re.findall(r"\d+", numbers))
-    return parts, not dash, rest
+    return _words(numbers), not dash, _words(rest), name
+
+
+def _words(text: str) -> tuple[tuple[int, str], ...]:
+    """Numbers by their value, and words before numbers; pairs, since a number and a word can't be compared."""
+    words: list[tuple[int, str]] = []
+    for word in re.findall(r"[0-9]+|[^0-9.]+", text):
+        words.append((int(word), "") if word.isdecimal() else (-1, word))
+    return tuple(words)

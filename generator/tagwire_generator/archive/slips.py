@@ -8,12 +8,13 @@ mend it. A release can't be changed any more, and its bytes are what they are:
 - no `flexibleVersions` (52 files up to 2.8): none, the default of that time.
 """
 
+import json
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
 from tagwire_generator.archive.release_source import SpecText
-from tagwire_generator.canonical import canonical_text, plain_tree
+from tagwire_generator.canonical import plain_tree
 from tagwire_generator.parse import parse
 from tagwire_generator.problems import Problem
 from tagwire_generator.reader import read_spec
@@ -43,14 +44,14 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule not in _MENDED for problem in errors):
         return None, (), errors
     root = parse(text, file="").root
-    assert root is not None, "nothing but repeated keys and no flexibleVersions is wrong with it"
+    assert root is not None, "what has no tree has an error that is no slip"
     tree: dict[str, Any] = plain_tree(root)
     notes += [f"line {each.line}: {each.message}; the last counts" for each in errors if each.rule == _REPEATED]
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; none are taken")
     if errors:  # what is wrong behind the slips could not be seen before
-        errors = _errors(canonical_text(tree))
+        errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 
 

@@ -138,17 +138,7 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
     items = []
     for _ in range(count):
         m = new(Origin)
-        tag = -1
-        unknown = {}
-        while True:
-            tag, stop, pos = _OPTIONAL.header(buf, pos, tag)
-            if tag < 0:
-                break
-            unknown[tag] = buf[pos:stop]
-            pos = stop
-            if pos != stop:
-                raise Malformed
-        m.unknown_tags = unknown or NO_TAGS
+        m.unknown_tags, pos = _OPTIONAL.unknown_tags(buf, pos)
         (n,) = _unpack_h(buf, pos)
         pos += 2
         if n < 0:
@@ -167,7 +157,6 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
 
 def _write_origin_v9(out: bytearray, items: Iterable[Origin]) -> None:
     for m in items:
-
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.host)
         _int32s.put(out, m.hops)

@@ -1,0 +1,104 @@
+"""`tagwire diff`: what changed from one version of a message to another."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire_cli.output import Column, print_table, write_json
+from tagwire_cli.packages import find_message, find_registry, package_option, require_version
+
+if TYPE_CHECKING:
+    from tagwire_cli.version_diff import VersionDiff
+
+__all__ = ["command"]
+
+_ABSENT: Final = "-"
+
+
+@click.command("diff")
+@click.argument("name", metavar="MESSAGE")
+@click.argument("old", metavar="[V1", type=int, required=False)
+@click.argument("new", metavar="V2]", type=int, required=False)
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@package_option
+def command(name: str, old: int | None, new: int | None, as_json: bool, package: str | None) -> None:
+    """Show what changed from version V1 of MESSAGE to V2.
+
+    First the version as a whole: its header, whether it is flexible, the fewest
+    bytes that it takes, and those of a fresh object. Then a row for each field
+    that is not the same: types as `tagwire show --version` prints them, - where
+    the version lacks the field, and what changed (added, removed, nullable,
+    compact, or moved to or from the tagged fields). Without versions, each one
+    is compared with the one before it.
+
+    \b
+    Examples:
+      tagwire diff OffsetCommitRequest 7 8
+      tagwire diff FetchRequest
+      tagwire diff MetadataResponse 8 9 --json
+    """
+    from tagwire_cli.version_diff import diff_versions
+
+    message = find_message(find_registry(package), name)
+    if (old is None) != (new is None):
+        raise click.UsageError("give both versions, or none of them to compare each version with the one before it")
+    if old is None or new is None:
+        steps = [diff_versions(message, *pair) for pair in pairwise(message.VERSIONS)]
+        if as_json:
+            write_json([step.as_dict() for step in steps])
+        else:
+            _show_steps(message.NAME, str(message.VERSIONS), steps)
+        return
+    for version in (old, new):
+        require_version(message, version)
+    difference = diff_versions(message, old, new)
+    if as_json:
+        write_json(difference.as_dict())
+    else:
+        _show(difference)
+
+
+def _show_steps(name: str, versions: str, steps: "list[VersionDiff]") -> None:
+    if not steps:
+        click.echo(f"{name} has version {versions} alone; there is nothing to compare")
+    for number, step in enumerate(steps):
+        if number:
+            click.echo()
+        _show(step)
+
+
+def _show(difference: "VersionDiff") -> None:
+    old, new = difference.old, difference.new
+    click.echo(f"{difference.name} v{old.version} -> v{new.version}")
+    click.echo(", ".join(_facts(difference)))
+    if not difference.changes:
+        click.echo("the same fields")
+        return
+    click.echo()
+    columns = (Column("field", style="cyan"), Column(f"v{old.version}"), Column(f"v{new.version}"), Column("change"))
+    rows = [
+        (change.path, str(change.old or _ABSENT), str(change.new or _ABSENT), ", ".join(change.kinds))
+        for change in difference.changes
+    ]
+    print_table(columns, rows)
+
+
+def _facts(difference: "VersionDiff") -> list[str]:
+    old, new = difference.old, difference.new
+    facts = [] if old.header is None else [_step("header", old.header, new.header)]
+    for what, before, after in (
+        ("flexible", old.flexible, new.flexible),
+        ("with optional fields", old.optional_fields, new.optional_fields),
+    ):
+        if before or after:
+            facts.append(what if before == after else f"{'now' if after else 'no longer'} {what}")
+    facts.append(_step("at least", old.minimum_size, new.minimum_size, " bytes"))
+    facts.append(_step("a fresh object", old.default_size, new.default_size, " bytes"))
+    return facts
+
+
+def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
+    """`header 1 -> 2`; None is a size that there is not."""
+    shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
+    return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

@@ -1,0 +1,210 @@
+"""A new version of a message, with the optional fields of KIP-482's first draft.
+
+The draft leaves every existing version as it is and gives each RPC one more,
+in which each struct begins with its optional fields. Kafka took another way
+(tagged fields in flexible versions), so a spec of the released dialect is
+first cut to the versions before that: there the two dialects say the same.
+
+Pure functions from spec to spec. The specs are valid and in normal form
+(`canonical.normal_form`), and are not changed.
+Source: the first draft of KIP-482 ("a new version of all the existing RPCs").
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire.versions import HIGHEST, Versions
+
+__all__ = ["cut_to_plain", "field_paths", "first_flexible", "is_draft", "only_version", "restated", "with_new_version"]
+
+Spec = Mapping[str, Any]
+Tree = dict[str, Any]
+
+_RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
+"""The keys of fields and structs whose value is a version range."""
+_RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
+"""What the released dialect has of its own: plain versions have no use for it."""
+_PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
+"""The header of a version that is not flexible."""
+
+
+def is_draft(spec: Spec) -> bool:
+    """Whether a spec is in the draft dialect; one with optional fields says in which versions it has them."""
+    return "versionsWithOptional" in spec
+
+
+def first_flexible(spec: Spec) -> int:
+    """The lowest of the flexible versions; HIGHEST + 1 if there are none."""
+    flexible = _range(spec, "flexibleVersions")
+    return flexible.lowest if flexible else HIGHEST + 1
+
+
+def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
+    """The spec without its versions from `below` on, by default from the first flexible one on; None if none is left.
+
+    What only those versions have is gone: fields, structs, headers. A range that
+    reaches into them is open afterwards, one that ended before them still does.
+    `below`, no higher than the default, is for the other one of a pair that is
+    cut there. A spec of the draft dialect has nothing to cut.
+    """
+    if is_draft(spec):
+        return dict(spec)
+    end = first_flexible(spec) if below is None else below
+    if end <= _range(spec, "validVersions").lowest:
+        return None
+    return _plain(spec if end > HIGHEST else _restricted(spec, Versions(0, end - 1)))
+
+
+def with_new_version(spec: Spec) -> Tree:
+    """The spec with one more version, which has the fields of the one before it, and optional fields.
+
+    A field whose range ends with the highest version is not in the new one: the
+    range says so. A spec that has optional fields already keeps the versions
+    that have them.
+
+    Raises SpecError if a valid version is flexible.
+    """
+    valid = _range(spec, "validVersions")
+    flexible = _range(spec, "flexibleVersions") & valid
+    if flexible:
+        raise SpecError(
+            f"{spec['name']} is flexible in versions {flexible}; cut them before you add one with optional fields"
+        )
+    new = Versions(valid.lowest, valid.highest + 1)
+    return _draft(spec, new, _range(spec, "versionsWithOptional") or Versions(new.highest, HIGHEST))
+
+
+def restated(spec: Spec) -> Tree:
+    """The lowest version in the draft dialect, for a message that was flexible from the start.
+
+    No version can stay as it is, so that the first one is said in the other
+    dialect: its fields but for the tagged ones, under its number.
+    """
+    lowest = _range(spec, "validVersions").lowest
+    plain = _plain(_restricted(spec, Versions(lowest, lowest)))
+    if "headerVersions" in plain:
+        plain["headerVersions"] = {"0+": _PLAIN_HEADERS[spec["type"]]}
+    return _draft(plain, Versions(lowest, lowest), Versions(lowest, HIGHEST))
+
+
+def only_version(spec: Spec) -> Tree:
+    """The spec with its highest version alone; no field is `ignorable` any more, since no version lacks one."""
+    highest = _range(spec, "validVersions").highest
+    kept = _restricted(spec, Versions(highest, highest))
+    return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
+
+
+def field_paths(spec: Spec) -> Iterator[str]:
+    """The fields, as `Topics.Partitions.Leader`; those of a common struct begin with its name."""
+    yield from _paths(spec, "")
+    for struct in spec.get("commonStructs", ()):
+        yield from _paths(struct, f"{struct['name']}.")
+
+
+def _paths(struct: Spec, prefix: str) -> Iterator[str]:
+    for field in (*struct.get("fields", ()), *struct.get("optionalFields", ())):
+        yield prefix + field["name"]
+        yield from _paths(field, f"{prefix}{field['name']}.")
+
+
+def _range(spec: Spec, key: str) -> Versions:
+    return Versions.parse(spec.get(key, "none"))
+
+
+# ---------------------------------------------------------------- between the dialects
+
+
+def _plain(spec: Spec) -> Tree:
+    """The spec without what the released dialect has of its own; tagged fields are gone."""
+
+    def plain(member: Spec) -> Tree | None:
+        if "taggedVersions" in member:
+            return None
+        return {key: value for key, value in member.items() if key not in _RELEASED_KEYS}
+
+    head = {key: value for key, value in spec.items() if key not in _RELEASED_KEYS}
+    return _without_unused({**_mapped(head, plain), "flexibleVersions": "none"})
+
+
+def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
+    head = {key: value for key, value in spec.items() if key != "flexibleVersions"}
+    return {**head, "validVersions": str(valid), "versionsWithOptional": str(optional)}
+
+
+# ---------------------------------------------------------------- fewer versions
+
+
+def _restricted(spec: Spec, window: Versions) -> Tree:
+    """The spec with those of its versions that lie in `window`; nothing refers to the others any more.
+
+    A range that goes on behind the window is open: what comes next is not known.
+    """
+    valid = _range(spec, "validVersions")
+    kept = valid & window
+    head: Tree = {**spec, "validVersions": str(kept)}
+    for key in ("flexibleVersions", "versionsWithOptional"):
+        if key in spec:
+            head[key] = _clipped(spec[key], window) or "none"
+    if "deprecatedVersions" in spec:
+        head["deprecatedVersions"] = str(_range(spec, "deprecatedVersions") & kept)
+    if kept.highest < valid.highest:
+        head.pop("latestVersionUnstable", None)
+    if "headerVersions" in spec:
+        head["headerVersions"] = _header_versions(spec["headerVersions"], kept.highest)
+    if "fallback" in spec and spec["fallback"]["version"] not in kept:
+        del head["fallback"]
+    return _without_unused(_mapped(head, lambda member: _restricted_member(member, window)))
+
+
+def _restricted_member(member: Spec, window: Versions) -> Tree | None:
+    """A field or a common struct with its ranges clipped, or None if it lies outside."""
+    ranges = {key: _clipped(member[key], window) for key in _RANGES if key in member}
+    if "versions" in ranges and ranges["versions"] is None:
+        return None
+    kept = {key: ranges.get(key, value) for key, value in member.items()}
+    return {key: value for key, value in kept.items() if value is not None}
+
+
+def _clipped(text: str, window: Versions) -> str | None:
+    versions = Versions.parse(text)
+    if not versions & window:
+        return None
+    highest = versions.highest if versions.highest <= window.highest else HIGHEST
+    return str(Versions(max(versions.lowest, window.lowest), highest))
+
+
+def _header_versions(headers: Mapping[str, str], highest: int) -> Tree:
+    """Ranges of message versions up to `highest`; the last one is open, as it must be."""
+    kept = {versions.lowest: header for text, header in headers.items() if (versions := Versions.parse(text))}
+    starts = [start for start in sorted(kept) if start <= highest]
+    ends = [*(start - 1 for start in starts[1:]), HIGHEST]
+    return {str(Versions(start, end)): kept[start] for start, end in zip(starts, ends, strict=True)}
+
+
+def _without_unused(spec: Spec) -> Tree:
+    """The spec without the common structs that no field leads to."""
+    common = {struct["name"]: struct for struct in spec.get("commonStructs", ())}
+    used: set[str] = set()
+
+    def follow(struct: Spec) -> None:
+        for field in (*struct.get("fields", ()), *struct.get("optionalFields", ())):
+            name = field["type"].removeprefix("[]")
+            follow(field)
+            if name in common and name not in used:
+                used.add(name)
+                follow(common[name])
+
+    follow(spec)
+    rest = {key: value for key, value in spec.items() if key != "commonStructs"}
+    return {**rest, "commonStructs": [struct for name, struct in common.items() if name in used]} if used else rest
+
+
+def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
+    """The message or struct with each field and common struct in it changed; one that becomes None is left out."""
+    result = dict(struct)
+    for key in ("fields", "optionalFields", "commonStructs"):
+        if key in struct:
+            changed = (change(member) for member in struct[key])
+            result[key] = [_mapped(member, change) for member in changed if member is not None]
+    return result

@@ -1,0 +1,44 @@
+"""Which releases have which versions of a message: what a package knows of its own history.
+
+A package whose specs came from several releases has a module `releases` with a
+text for each message, made by the generator:
+
+    "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
+
+versions, first and last release with these bytes. A version that stands in it
+twice was redefined in place: its bytes differ between the two spans.
+"""
+
+from __future__ import annotations
+
+from tagwire.versions import Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Spans", "parse_releases", "releases_text"]
+
+Spans = tuple[tuple[str, str], ...]
+"""First and last release of each run of releases that agree about a version's bytes, oldest first."""
+
+
+def releases_text(versions: Mapping[int, Spans]) -> str:
+    """The text of a message's history: versions that share their spans stand together."""
+    runs: list[tuple[int, int, Spans]] = []
+    for version, spans in sorted(versions.items()):
+        if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
+            runs[-1] = (runs[-1][0], version, spans)
+        else:
+            runs.append((version, version, spans))
+    return "; ".join(f"{Versions(low, high)} {first} {last}" for low, high, spans in runs for first, last in spans)
+
+
+def parse_releases(text: str) -> dict[int, Spans]:
+    """The spans of each version, from the text that `releases_text` made."""
+    found: dict[int, Spans] = {}
+    for part in text.split("; "):
+        versions, first, last = part.split(" ")
+        for version in Versions.parse(versions):
+            found[version] = (*found.get(version, ()), (first, last))
+    return found
