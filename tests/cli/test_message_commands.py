@@ -76,14 +76,15 @@ def test_show_has_a_row_for_each_field_with_its_versions() -> None:
         "MetadataRequest: request of clients, API key 3",
         "versions 0-13, flexible 9+, header 1 in 0-8, header 2 in 9+",
     ]
-    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()[3:]}
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()[3:] if line}
     assert rows["topics"] == ["[]MetadataRequestTopic", "0+", "1+", "[]"]
     assert rows["topic_id"] == ["uuid", "10+", '"AAAAAAAAAAAAAAAAAAAAAA"', "ignorable"]
     assert "\n  topic_id " in text, "fields of a struct are indented"
 
 
 def test_show_has_tags() -> None:
-    rows = {line.split()[0]: line.split()[1:] for line in run("show", "ApiVersionsResponse").stdout.splitlines()[3:]}
+    lines = run("show", "ApiVersionsResponse").stdout.splitlines()[3:]
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line}
     assert rows["finalized_features_epoch"] == ["int64", "3+", "1", "-1", "ignorable"]
 
 
@@ -114,6 +115,28 @@ def test_show_as_json() -> None:
     [topics] = [field for field in shown["fields"] if field["name"] == "topics"]
     assert (topics["nullableVersions"], topics["default"], topics["tag"]) == ("1+", [], None)
     assert [field["name"] for field in topics["fields"]] == ["topic_id", "name"]
+
+
+def test_show_has_the_history_of_each_version() -> None:
+    lines = run("show", "ListOffsetRequest").stdout.splitlines()
+    assert lines[0] == "ListOffsetsRequest: request of clients, API key 2", "found by its older name"
+    history = [line.split(maxsplit=1) for line in lines[lines.index("version  releases        change") + 1 :]]
+    assert [version for version, _ in history] == [str(version) for version in range(12)]
+    assert history[0][1] == "2.4.1 to 3.9.2"
+    assert history[4][1] == "2.4.1 to 4.4.0  adds topics.partitions.current_leader_epoch"
+    assert history[6][1] == "2.8.2 to 4.4.0  flexible"
+    redefined = run("show", "ConfigRecord").stdout.splitlines()[-1].split(maxsplit=1)
+    assert redefined == ["0", "2.8.2, redefined 3.0.2 to 4.4.0"]
+
+
+def test_show_has_no_releases_where_there_are_none() -> None:
+    lines = run("show", "FooResponse", "--package", "tagwire_drafts.kip482").stdout.splitlines()
+    assert lines[-1].split(maxsplit=1) == ["9", "optional fields; adds foos.bar, user_agent"]
+
+
+def test_show_history_as_json() -> None:
+    shown = json.loads(run("show", "ConfigRecord", "--json").stdout)
+    assert shown["history"] == [{"version": 0, "releases": [["2.8.2", "2.8.2"], ["3.0.2", "4.4.0"]], "change": ""}]
 
 
 def test_show_version_as_json() -> None:

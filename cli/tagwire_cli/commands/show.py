@@ -12,6 +12,7 @@ from tagwire_cli.packages import find_message, find_registry, package_option, re
 if TYPE_CHECKING:
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
+    from tagwire.registry import Registry
     from tagwire.rows import FieldRow
 
 __all__ = ["command"]
@@ -26,6 +27,7 @@ _BY_VERSIONS = (
     Column("default"),
     Column("ignorable"),
 )
+_HISTORY = (Column("version", is_number=True, style="cyan"), Column("releases"), Column("change"))
 _IN_WIRE_ORDER = (_FIELD, Column("type"), Column("tag"), Column("default"))
 _INDENT = "  "
 
@@ -40,7 +42,9 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
 
     Fields of a struct stand indented below it. An ignorable field is dropped in
     silence by versions that lack it; any other is refused there unless it has
-    its default. With --version, what stands on the wire: types with their
+    its default. Below them stands the history: the releases that have each
+    version, and what changed since the version before (`tagwire diff` has it all).
+    With --version, what stands on the wire: types with their
     length encoding (compact, nullable), tagged fields where their section is.
 
     \b
@@ -49,9 +53,10 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
       tagwire show OffsetCommitRequest --version 9
       tagwire show MetadataResponse --json
     """
-    message = find_message(find_registry(package), name)
+    registry = find_registry(package)
+    message = find_message(registry, name)
     if version is None:
-        _show_versions(message, as_json=as_json)
+        _show_versions(registry, message, as_json=as_json)
     else:
         require_version(message, version)
         _show_layout(message, version, as_json=as_json)
@@ -60,9 +65,13 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
 # ---------------------------------------------------------------- all versions
 
 
-def _show_versions(message: "type[Message]", *, as_json: bool) -> None:
+def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: bool) -> None:
+    from tagwire_cli.version_history import history
+
+    steps = history(registry, message)
     if as_json:
-        write_json({**_head(message), "fields": [_field(row) for row in message.FIELDS]})
+        fields = [_field(row) for row in message.FIELDS]
+        write_json({**_head(message), "fields": fields, "history": [step.as_dict() for step in steps]})
         return
     for line in _title(message):
         click.echo(line)
@@ -70,6 +79,11 @@ def _show_versions(message: "type[Message]", *, as_json: bool) -> None:
     if rows:
         click.echo()
         print_table(_BY_VERSIONS, rows)
+    click.echo()
+    has_releases = any(step.releases for step in steps)
+    columns = _HISTORY if has_releases else (_HISTORY[0], _HISTORY[2])
+    cells = ((str(step.version), step.spans(), step.change) for step in steps)
+    print_table(columns, [row if has_releases else (row[0], row[2]) for row in cells])
 
 
 def _head(message: "type[Message]") -> dict[str, Any]:
