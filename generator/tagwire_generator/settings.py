@@ -9,6 +9,15 @@
     output = "src"                        # optional: the folder that holds the package
     options = { tag_gaps = true }         # optional: see SpecOptions
     templates = "other_templates"         # optional
+    lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
+
+    [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` that is meant
+    rule = "TW903"
+    message = "FooRequest"
+    path = "topics.name"                  # optional: this field only
+    versions = "0-3"                      # optional: findings within these versions only
+    reason = "nobody has used version 3 yet"
+    until = 2027-01-31                    # the last day on which it counts, or "never"
 
 All paths are relative to pyproject.toml, and absolute ones are refused: the
 name of a spec stands in the header of its module, which must be the same on
@@ -16,6 +25,7 @@ every machine. Without any set there is one: message_specs/ becomes
 generated/messages.
 """
 
+import datetime
 import difflib
 import keyword
 import os
@@ -25,17 +35,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from tagwire.errors import SpecError
+from tagwire.errors import SpecError, VersionsError
+from tagwire.versions import Versions
 from tagwire_generator import resources
 from tagwire_generator.options import SpecOptions
 
-__all__ = ["Settings", "SettingsError", "SpecSet", "find_root", "load"]
+__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load"]
 
 _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
-_SECTION_KEYS: Final = ("sets", "templates")
-_SET_KEYS: Final = ("specs", "package", "output", "options", "templates")
+_SECTION_KEYS: Final = ("sets", "templates", "exceptions")
+_SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock")
+_EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
 
 
 class SettingsError(SpecError):
@@ -57,6 +69,8 @@ class SpecSet:
     options: SpecOptions
     templates: Path
     """The folder of the templates; absolute."""
+    lock: Path | None = None
+    """The file that remembers what was released; absolute."""
 
     @property
     def directory(self) -> Path:
@@ -69,11 +83,27 @@ class SpecSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exemption:
+    """A change that is meant, though a rule finds it: an entry of [[tool.tagwire.exceptions]]."""
+
+    rule: str
+    message: str
+    reason: str
+    until: datetime.date | None
+    """The last day on which it counts; None for ever."""
+    path: str | None = None
+    """The field; None for all, "" for the message itself."""
+    versions: Versions | None = None
+    """The finding's versions must be within these; None for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The spec sets of one project."""
+    """The spec sets of one project, and the changes in them that are meant."""
 
     root: Path
     sets: tuple[SpecSet, ...]
+    exemptions: tuple[Exemption, ...] = ()
 
     def set_of(self, path: Path) -> SpecSet | None:
         """The first set whose specs include this file or folder, if any."""
@@ -102,7 +132,11 @@ def load(root: Path) -> Settings:
         raise _error(file, "tool.tagwire.sets is no list of tables; write [[tool.tagwire.sets]] above each set")
     sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
     _refuse_overlaps(file, sets)
-    return Settings(root=root, sets=sets)
+    exceptions = section.get("exceptions", [])
+    if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
+        raise _error(file, "tool.tagwire.exceptions is no list of tables; write [[tool.tagwire.exceptions]] above each")
+    exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
+    return Settings(root=root, sets=sets, exemptions=exemptions)
 
 
 def _section(file: Path) -> dict[str, Any]:
@@ -134,12 +168,17 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
         output=_folder(file, where, "output", row.get("output", _DEFAULT_OUTPUT)),
         options=_options(file, where, row.get("options", {})),
         templates=resources.folder("templates") if templates is None else _folder(file, where, "templates", templates),
+        lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
     )
 
 
 def _folder(file: Path, where: str, key: str, value: object) -> Path:
+    return _path(file, where, key, value, "folder")
+
+
+def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a folder")
+        raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
         raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")
     return Path(os.path.normpath(file.parent / value))
@@ -162,6 +201,47 @@ def _options(file: Path, where: str, value: object) -> SpecOptions:
         return SpecOptions.from_mapping(value)
     except SpecError as error:
         raise _error(file, f"{where}: {error}") from error
+
+
+def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
+    from tagwire_generator.rules import (
+        CHANGE_RULES,
+    )  # here: few projects have exceptions, and every command reads settings
+
+    where = f"[[tool.tagwire.exceptions]] number {number}"
+    _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
+    for key in ("rule", "message", "reason"):
+        if not isinstance(row.get(key), str) or not row[key].strip():
+            raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it must be a text, and is required")
+    if row["rule"] not in CHANGE_RULES:
+        first, *_, last = CHANGE_RULES
+        raise _error(file, f"{where}: rule is {row['rule']!r}; the rules about changes are {first} to {last}")
+    path = row.get("path")
+    if path is not None and not isinstance(path, str):
+        raise _error(file, f"{where}: path is {path!r}; it must be a text such as 'topics.name'")
+    until, versions = _until(file, where, row.get("until")), _versions(file, where, row.get("versions"))
+    return Exemption(
+        rule=row["rule"], message=row["message"], reason=row["reason"], until=until, path=path, versions=versions
+    )
+
+
+def _until(file: Path, where: str, value: object) -> datetime.date | None:
+    if value == "never":
+        return None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    raise _error(
+        file, f"{where}: until is {_shown(value)}; write the last day on which it counts, as in 2027-01-31, or 'never'"
+    )
+
+
+def _versions(file: Path, where: str, value: object) -> Versions | None:
+    if value is None:
+        return None
+    try:
+        return Versions.parse(value if isinstance(value, str) else repr(value))
+    except VersionsError as error:
+        raise _error(file, f"{where}: versions: {error}") from error
 
 
 def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire_cli.app import app
-from tagwire_generator.rules import RULES
+from tagwire_generator.rules import CHANGE_RULES, RULES, Rule
 
 
 @pytest.fixture
@@ -152,17 +152,17 @@ def test_sets_below_a_folder_are_read_as_sets(project: Path) -> None:
     assert [(found["rule"], found["file"]) for found in findings("specs")] == [("TW609", "specs/one/PingRequest.json")]
 
 
-@pytest.mark.parametrize("rule_id", RULES)
-def test_every_rule_is_explained(rule_id: str) -> None:
-    done = CliRunner().invoke(app, ["rule", rule_id.lower()])
+@pytest.mark.parametrize("rule", [*RULES.values(), *CHANGE_RULES.values()], ids=lambda rule: rule.id)
+def test_every_rule_is_explained(rule: Rule[Any]) -> None:
+    done = CliRunner().invoke(app, ["rule", rule.id.lower()])
     assert done.exit_code == 0
-    assert done.stdout.startswith(f"{rule_id} ({RULES[rule_id].severity}): {RULES[rule_id].title}\n\n")
-    assert " ".join(done.stdout.split()).endswith(" ".join(RULES[rule_id].explanation.split()))
+    assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
+    assert " ".join(done.stdout.split()).endswith(" ".join(rule.explanation.split()))
 
 
 def test_the_list_of_rules() -> None:
     lines = CliRunner().invoke(app, ["rule"]).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(RULES)
+    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES]
 
 
 def test_an_unknown_rule() -> None:

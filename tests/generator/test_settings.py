@@ -1,10 +1,12 @@
 """[tool.tagwire] of pyproject.toml: what it gives, and what it refuses."""
 
+import datetime
 from pathlib import Path
 
 import pytest
 
 from tagwire.errors import SpecError
+from tagwire.versions import Versions
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.resources import folder
 from tagwire_generator.settings import Settings, SettingsError, find_root, load
@@ -84,6 +86,41 @@ def test_the_root_is_the_nearest_folder_with_settings(tmp_path: Path) -> None:
 SET = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "messages"\n'
 ABSOLUTE = Path("/specs").absolute().as_posix()
 
+
+def test_a_lock_and_exceptions(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [[tool.tagwire.sets]]
+        specs = "specs"
+        package = "one"
+        lock = "released/one.json"
+
+        [[tool.tagwire.exceptions]]
+        rule = "TW903"
+        message = "FooRequest"
+        path = "topics.name"
+        versions = "0-3"
+        reason = "nobody has used it"
+        until = 2027-01-31
+
+        [[tool.tagwire.exceptions]]
+        rule = "TW921"
+        message = "FooRequest"
+        versions = 2
+        reason = "was never read"
+        until = "never"
+        """,
+    )
+    assert settings.sets[0].lock == tmp_path / "released" / "one.json"
+    one, two = settings.exemptions
+    assert (one.rule, one.message, one.path, one.reason) == ("TW903", "FooRequest", "topics.name", "nobody has used it")
+    assert (one.versions, one.until) == (Versions.parse("0-3"), datetime.date(2027, 1, 31))
+    assert (two.path, two.versions, two.until) == (None, Versions.parse("2"), None)
+
+
+EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
+
 REFUSED = {
     "no TOML": ("[tool.tagwire", "the file is not TOML"),
     "no table": ("[tool]\ntagwire = 3", "tool.tagwire is no table"),
@@ -93,7 +130,7 @@ REFUSED = {
         "unknown key 'template'; did you mean 'templates'?",
     ),
     "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
-    "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates"),
+    "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates, lock"),
     "no specs": ('[[tool.tagwire.sets]]\npackage = "a"', "specs is missing"),
     "no package": ('[[tool.tagwire.sets]]\nspecs = "a"', "package is missing"),
     "specs is a number": ('[[tool.tagwire.sets]]\nspecs = 3\npackage = "a"', "specs is 3; it must be the path"),
@@ -105,6 +142,22 @@ REFUSED = {
     "options is a list": (SET + "options = [1]", "it must be a table"),
     "unknown option": (SET + "options = { tag_gap = true }", "did you mean tag_gaps?"),
     "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
+    "an absolute lock": (SET + f"lock = '{ABSOLUTE}'", "lock is the absolute path"),
+    "lock is a number": (SET + "lock = 3", "lock is 3; it must be the path of a file"),
+    "exceptions are a table": ("[tool.tagwire.exceptions]", "write [[tool.tagwire.exceptions]] above each"),
+    "unknown exception key": (EXCEPTION + "untill = 3", "did you mean 'until'?"),
+    "no reason": (EXCEPTION.replace("reason", "path") + 'until = "never"', "reason is missing; it must be a text"),
+    "empty reason": (EXCEPTION.replace("unused", " ") + 'until = "never"', "reason is ' '"),
+    "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "message is missing"),
+    "a rule about specs": (
+        EXCEPTION.replace("TW903", "TW402"),
+        "rule is 'TW402'; the rules about changes are TW901 to",
+    ),
+    "no until": (EXCEPTION, "until is missing; write the last day on which it counts, as in 2027-01-31, or 'never'"),
+    "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
+    "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
+    "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: '1-x' is no version range"),
+    "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a text"),
     "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
     "a package in a package": (
         SET + SET.replace("messages", "messages.more"),

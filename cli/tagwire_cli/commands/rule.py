@@ -12,20 +12,22 @@ __all__ = ["command"]
 def command(rule_id: str | None) -> None:
     """Explain the rule ID, or list all rules.
 
-    Errors stop generation; warnings never do.
+    Errors stop generation; warnings never do. The rules from TW901 on are about
+    changes (`tagwire breaking`); their severities say what a change breaks.
 
     \b
     Examples:
       tagwire rule TW608
       tagwire rule | grep tag
     """
-    from tagwire_generator.rules import RULES
+    from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
 
+    rules: dict[str, Rule[Severity] | Rule[Impact]] = {**RULES, **CHANGE_RULES}
     if rule_id is None:
-        for each in RULES.values():
-            click.echo(f"{each.id}  {each.severity:7}  {each.title}")
+        for each in rules.values():
+            click.echo(f"{each.id}  {each.severity:8}  {each.title}")
         return
-    rule = RULES.get(rule_id.upper())
+    rule = rules.get(rule_id.upper())
     if rule is None:
         raise click.BadParameter(f"there is no rule {rule_id!r}; `tagwire rule` lists them all", param_hint="ID")
     click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")

@@ -1,0 +1,204 @@
+"""`tagwire breaking`: what a change of specs breaks of what was released, proven by bytes."""
+
+import datetime
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, print_github
+from tagwire_cli.output import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.texts import SpecReader, SpecTexts
+    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.settings import Settings
+
+__all__ = ["command", "options_for", "read_path"]
+
+_IMPACTS: Final = ("wire", "semantic", "source", "policy")
+
+
+@click.command("breaking")
+@click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--against", "revision", metavar="REV", help="OLD is this git revision of the paths, or of all spec sets."
+)
+@click.option(
+    "--lock",
+    "lock_file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="OLD is this lock file.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option(
+    "--fail-on",
+    type=click.Choice(_IMPACTS),
+    default="semantic",
+    show_default=True,
+    help="Exit 1 for findings that are this grave or graver.",
+)
+@click.option("--show-excused", is_flag=True, help="Show excused findings too, with their reasons.")
+def command(
+    paths: Sequence[Path], revision: str | None, lock_file: Path | None, form: str, fail_on: str, show_excused: bool
+) -> None:
+    """Tell what NEW specs break of OLD ones that were released.
+
+    OLD and NEW are two specs or two folders of specs. With --against, OLD is a
+    git revision; with --lock, a lock file; the arguments are then all NEW.
+    Without arguments, each spec set in [tool.tagwire] is held against its lock
+    file. Bytes are compared in every version that both have; what breaks
+    them is shown with a value, its bytes, and what the other side reads.
+
+    \b
+    Exit status:
+      0  nothing as grave as --fail-on
+      1  findings, or a spec that is not valid
+      2  wrong usage or settings
+
+    \b
+    Examples:
+      tagwire breaking old/FooRequest.json FooRequest.json
+      tagwire breaking --against main
+      tagwire breaking --against v1.2 message_specs --format github
+      tagwire breaking
+    """
+    from tagwire_generator.evolution import SEVERITIES
+    from tagwire_generator.evolution.exemptions import judge
+    from tagwire_generator.settings import find_root, load
+
+    settings = load(find_root(Path.cwd()))
+    checks = _checks(settings, paths, revision, lock_file)
+    findings = [finding for check in checks for finding in check.findings()]
+    names = {name for check in checks for name in check.names}
+    judged = judge(findings, settings.exemptions, datetime.date.today(), names if paths else None)
+    if form == "json":
+        write_json([finding.as_dict() for finding in judged.findings])
+    elif form == "github":
+        print_github(judged.findings)
+    else:
+        texts: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
+        texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
+        print_findings(texts)
+    for warning in judged.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    if any(finding.severity in failing for finding in judged.findings):
+        raise click.exceptions.Exit(1)
+
+
+def _checks(settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None) -> list["Check"]:
+    """What is to be compared with what."""
+    from tagwire_generator.evolution.texts import SpecReader
+
+    reader = SpecReader()
+    if revision is not None and lock_file is not None:
+        raise click.UsageError("--against and --lock both say what OLD is; give one of them")
+    if revision is not None:
+        return _against_revision(settings, reader, revision, paths)
+    if lock_file is not None:
+        return [
+            _against_lock(settings, reader, lock_file, path) for path in dict.fromkeys(paths) or _only_set(settings)
+        ]
+    if not paths:
+        return _against_locks(settings, reader)
+    if len(paths) != 2:
+        raise click.UsageError("give OLD and NEW, or --against REV, or --lock FILE")
+    return [_against_path(settings, reader, *paths)]
+
+
+def read_path(reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
+    """The spec at a path, or those of the folder there. Raises SpecError for a folder without specs."""
+    from tagwire_generator.evolution.texts import from_file, from_folder
+
+    return reader.read(from_folder(path) if path.is_dir() else [from_file(path)], options)
+
+
+def options_for(settings: "Settings", path: Path) -> "SpecOptions":
+    """The options of the set that a path belongs to."""
+    from tagwire_generator.options import SpecOptions
+
+    spec_set = settings.set_of(path)
+    return spec_set.options if spec_set else SpecOptions()
+
+
+def _check(old: "Baseline", new: "SpecTexts", *, is_file: bool) -> "Check":
+    from tagwire_generator.evolution.check import Check
+
+    return Check(old, new, is_one_message=is_file)
+
+
+def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Path) -> "Check":
+    from tagwire_generator.evolution.check import Baseline
+
+    if old.is_dir() != new.is_dir():
+        raise click.UsageError(f"{old} and {new} must both be specs, or both be folders of specs")
+    options = options_for(settings, new)
+    now = read_path(reader, new, options)
+    return _check(Baseline.of(read_path(reader, old, options)), now, is_file=new.is_file())
+
+
+def _against_revision(
+    settings: "Settings", reader: "SpecReader", revision: str, paths: Sequence[Path]
+) -> list["Check"]:
+    from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
+
+    made: list[Check] = []
+    for path in dict.fromkeys(paths) or _sets(settings):
+        options = options_for(settings, path)
+        try:
+            old = reader.read(specs_at(revision, path), options)
+        except NotAtRevisionError as error:
+            if paths:
+                raise click.UsageError(str(error)) from None
+            click.echo(f"{error}; nothing was released there", err=True)
+            continue
+        except GitError as error:
+            raise click.UsageError(str(error)) from None
+        made.append(_check(Baseline.of(old), read_path(reader, path, options), is_file=path.is_file()))
+    return made
+
+
+def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
+    from tagwire_generator.evolution.lock import read_lock
+
+    baseline = read_lock(lock_file).baseline()
+    texts = read_path(reader, path, options_for(settings, path))
+    if path.is_file():  # the lock of a whole set has other messages too: they are not gone
+        aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
+        baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
+    return _check(baseline, texts, is_file=False)
+
+
+def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
+    if not any(spec_set.lock for spec_set in settings.sets):
+        raise click.UsageError(
+            "give OLD and NEW, or --against REV; without arguments a spec set in [tool.tagwire] must have a lock file, "
+            'as in lock = "message_specs.lock.json"'
+        )
+    made: list[Check] = []
+    for spec_set in settings.sets:
+        specs = Path(os.path.relpath(spec_set.specs))
+        if spec_set.lock:
+            made.append(_against_lock(settings, reader, spec_set.lock, specs))
+        else:
+            click.echo(f"{specs} has no lock file, and is not compared", err=True)
+    return made
+
+
+def _sets(settings: "Settings") -> list[Path]:
+    """The folders of all spec sets, each once, as a person in this folder writes them."""
+    return list(dict.fromkeys(Path(os.path.relpath(spec_set.specs)) for spec_set in settings.sets))
+
+
+def _only_set(settings: "Settings") -> list[Path]:
+    sets = _sets(settings)
+    if len(sets) != 1:
+        raise click.UsageError("--lock FILE needs the specs of that lock: the project has several spec sets")
+    return sets

@@ -1,0 +1,131 @@
+"""`tagwire lock`: remember what is released now, so that later changes are held against it."""
+
+import datetime
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire_cli.commands.breaking import options_for, read_path
+from tagwire_cli.diagnostics import count
+from tagwire_cli.findings import finding_text, findings_summary, print_findings
+
+if TYPE_CHECKING:
+    from tagwire_generator.evolution import Finding
+    from tagwire_generator.evolution.check import Check
+    from tagwire_generator.evolution.lock import Lock
+    from tagwire_generator.settings import Settings
+
+__all__ = ["command"]
+
+_REFUSED: Final = ("error", "wire", "semantic")
+
+
+@click.command("lock")
+@click.argument("path", required=False, metavar="[DIR]", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--file",
+    "lock_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The lock file of DIR; by default that of its spec set.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a lock file would change.")
+@click.option("--accept-breaking", is_flag=True, help="Write even what breaks released versions, and release it so.")
+@click.option("--forget", is_flag=True, help="Keep nothing that the specs lack: dropped versions, retired tags.")
+def command(path: Path | None, lock_file: Path | None, check: bool, accept_breaking: bool, forget: bool) -> None:
+    """Write the lock file of specs that are released now.
+
+    Without DIR, that of each spec set in [tool.tagwire] that names one. A lock
+    remembers every released version, dropped ones too, and every tag that was
+    ever used; `tagwire breaking` holds specs against it. What breaks a released
+    version is refused, unless an exception excuses it.
+
+    \b
+    Settings:
+      [[tool.tagwire.sets]]
+      specs = "message_specs"
+      package = "my_messages"
+      lock = "message_specs.lock.json"
+
+    \b
+    Examples:
+      tagwire lock
+      tagwire lock --check
+      tagwire lock message_specs --file released.json
+    """
+    from tagwire_generator.settings import find_root, load
+
+    settings = load(find_root(Path.cwd()))
+    locks = [
+        (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
+        for specs, file in _places(settings, path, lock_file)
+    ]
+    changed = 0
+    for file, specs, lock in locks:  # all or none: the first is written when the last was fine
+        name = os.path.relpath(file)
+        text = str(lock)
+        if file.is_file() and file.read_bytes() == text.encode():
+            click.echo(f"{name} is up to date with {specs}", err=True)
+            continue
+        changed += 1
+        if not check:
+            _write(file, text)
+        verb = "would change" if check else "written"
+        click.echo(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
+    if check and changed:
+        raise click.exceptions.Exit(1)
+
+
+def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
+    """Folders of specs with their lock files."""
+    if path is None:
+        if lock_file is not None:
+            raise click.UsageError("--file needs DIR, the folder of the specs")
+        found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.sets if each.lock]
+        if not found:
+            raise click.UsageError(
+                'no spec set in [tool.tagwire] has a lock file, as in lock = "message_specs.lock.json"; '
+                "or give DIR and --file FILE"
+            )
+        return [(specs, lock) for specs, lock in found if lock]
+    spec_set = settings.set_of(path)
+    file = lock_file or (spec_set.lock if spec_set and spec_set.specs == path.resolve() else None)
+    if file is None:
+        raise click.UsageError(f"{path} has no lock file in [tool.tagwire]; name it with --file FILE")
+    return [(path, file)]
+
+
+def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: bool, forget: bool) -> "Lock":
+    """The new lock of a folder; exits with 1 if what it would release breaks the old one."""
+    from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.lock import read_lock, updated_lock
+    from tagwire_generator.evolution.texts import SpecReader
+
+    options = options_for(settings, specs)
+    texts = read_path(SpecReader(), specs, options)
+    old = read_lock(file) if file.is_file() and not forget else None
+    check = Check(old.baseline() if old else Baseline(), texts)
+    refused = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
+    if refused:
+        print_findings([(finding_text(each), each.severity) for each in refused])
+        click.echo(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
+        click.echo("nothing was written; --accept-breaking releases it all the same", err=True)
+        raise click.exceptions.Exit(1)
+    return updated_lock(old, texts, options)
+
+
+def _left(settings: "Settings", check: "Check") -> list["Finding"]:
+    """The findings that nothing excuses and that matter to who was released before."""
+    from tagwire_generator.evolution.exemptions import judge
+
+    judged = judge(check.findings(), settings.exemptions, datetime.date.today())
+    return [each for each in judged.findings if each.severity in _REFUSED]
+
+
+def _write(file: Path, text: str) -> None:
+    """Whole or not at all."""
+    draft = file.with_name(f".{file.name}.new")
+    draft.write_bytes(text.encode())
+    draft.replace(file)

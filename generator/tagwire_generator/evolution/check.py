@@ -1,0 +1,62 @@
+"""One check from end to end: released specs against those of now, with invalid ones told and findings placed."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tagwire_generator.evolution.findings import Finding, invalid
+from tagwire_generator.evolution.places import placed
+from tagwire_generator.evolution.released import Released
+from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
+from tagwire_generator.problems import Problem
+
+__all__ = ["Baseline", "Check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The released side of a check."""
+
+    specs: Mapping[str, Released] = field(default_factory=dict)
+    invalid: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, texts: SpecTexts) -> "Baseline":
+        """A baseline without a history."""
+        return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
+
+    def only(self, names: Collection[str]) -> "Baseline":
+        """What was released of these messages."""
+        specs = {name: spec for name, spec in self.specs.items() if name in names}
+        return Baseline(specs, {name: problems for name, problems in self.invalid.items() if name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Two sets of specs; with `is_one_message` each has one spec, and whatever they are called, they are a pair."""
+
+    old: Baseline
+    new: SpecTexts
+    is_one_message: bool = False
+
+    @property
+    def names(self) -> set[str]:
+        """The messages of both sides."""
+        return {*self.old.specs, *self.old.invalid, *self.new.specs, *self.new.invalid}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is wrong; a spec that is not valid on one side is left out on the other."""
+        found = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
+        if not self.is_one_message:
+            old = {name: spec for name, spec in self.old.specs.items() if name not in self.new.invalid}
+            new = {name: spec for name, spec in self.new.specs.items() if name not in self.old.invalid}
+            found += compare_specs(old, new)
+        elif not found:
+            [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
+            found += compare_messages(old_spec, new_spec)
+        return placed(found, self.new.texts)
+
+
+def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:
+    for name, problems in specs.items():
+        yield from (invalid(problem, name) for problem in problems)

@@ -1,0 +1,307 @@
+"""Two layouts of one version, and what of the old one the new one breaks.
+
+Everything is decided on layouts, never on the text of specs: two specs that
+say the same in other words have the same layouts, and a change that looks
+harmless (a wider range, two fields swapped) shows in the version where it
+matters. A difference is named by the rule that it breaks.
+
+Fields that take no bytes at all (structs without members) can come, go and
+move: nothing stands on the wire for them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tagwire.json_form import json_value
+from tagwire.layout import (
+    DEFAULT_STRUCT,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    LengthCode,
+    Missing,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+)
+from tagwire_generator.evolution.fields import Step, matched, same_width
+from tagwire_generator.rules import CHANGE_RULES
+
+__all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
+
+Steps = tuple[Step, ...]
+"""The way from the message to a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A breach of one rule at one field; `steps` lead to it from the message."""
+
+    rule: str
+    steps: Steps
+    text: str
+    """What was and what is, in a sentence without the place."""
+    key: str
+    """The key of the spec that says so."""
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What comparing two layouts gave."""
+
+    differences: list[Difference] = field(default_factory=list)
+    structs: list[tuple[Steps, str, str]] = field(default_factory=list)
+    """The structs that were compared: the way to them, the old name and the new."""
+
+
+def compare_layouts(old: Layout, new: Layout) -> Comparison:
+    """What differs between two layouts of one version, in the order of the new one's fields."""
+    walk = _Walk()
+    before, now = _encoding(old.root), _encoding(new.root)
+    if before != now:
+        walk.lengths_count = False
+        walk.add("TW901", (), f"the version {before}, and now {now}", "flexibleVersions")
+    walk.struct((), old.root, new.root, is_default=False)
+    return walk.comparison
+
+
+def wrapped(type: Type) -> Item | None:
+    """The one field of a struct that is nothing but this field; None for every other type."""
+    if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
+        return None
+    return type.struct.items[0] if len(type.struct.items) == 1 else None
+
+
+def _is_same_value(old: object, new: object) -> bool:
+    """Whether two defaults are the same: by value and kind, floats by their bits."""
+    if isinstance(old, float) and isinstance(new, float):
+        return old.hex() == new.hex()
+    return type(old) is type(new) and old == new
+
+
+def _shown_default(default: object) -> str:
+    """A default as a spec or its JSON would have it."""
+    if default is None or default is DEFAULT_STRUCT:
+        return "null" if default is None else "a default struct"
+    if default in ((), b"") or isinstance(default, str):
+        return repr(default) if default else "empty"
+    return str(json_value(default)).lower() if isinstance(default, bool) else str(json_value(default))
+
+
+def _encoding(struct: StructLayout) -> str:
+    section = struct.section
+    if isinstance(section, TaggedSection):
+        return "is flexible"
+    if isinstance(section, OptionalBuffer):
+        counted = ", the tag counted" if section.counts_tag else ""
+        return f"has optional fields (lengths are {section.length.name}{counted})"
+    return "has plain lengths and no tagged fields"
+
+
+def _type_name(type: Type) -> str:
+    if isinstance(type, Array):
+        return f"[]{_type_name(type.element)}"
+    if isinstance(type, Nested):
+        return type.struct.name
+    return type.wire.name if isinstance(type, Fixed | Sized) else str(type)
+
+
+class _Walk:
+    """One comparison; what it finds is kept, what it asks of a field comes as arguments."""
+
+    def __init__(self) -> None:
+        self.comparison = Comparison()
+        self.lengths_count = True
+        """False where the whole version is encoded otherwise: that is said once, not for each length."""
+
+    def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
+        self.comparison.differences.append(Difference(rule, steps, text, key))
+
+    # ------------------------------------------------------------ structs
+
+    def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
+        """A struct; `is_default`: a tagged field around it is left out where the struct has its defaults."""
+        self.comparison.structs.append((steps, old.name, new.name))
+        if steps and old.name != new.name:
+            self.add("TW942", steps, f"the struct was {old.name}, and now is {new.name}", "type")
+        members = matched(old, new)
+        moved = _moved(members, old.items)
+        old_tags: dict[int | None, Item] = {item.tag: item for item in old.fields if item.tag is not None}
+        for step in members:
+            here = (*steps, step)
+            if step.old is None:
+                self.added(here, old_tags)
+            elif step.new is None:
+                self.removed(here)
+            else:
+                if step.new.name in moved:
+                    self.add("TW906", here, "the field stands in another place among the fields of its struct", "name")
+                self.names(here, step.old, step.new)
+                self.both(here, step.old, step.new, is_default=is_default)
+        self.missing(steps, old.missing, new.missing)
+
+    def added(self, here: Steps, old_tags: dict[int | None, Item]) -> None:
+        item = here[-1].item
+        other = old_tags.get(item.tag)
+        if item.tag is not None and other is not None:
+            text = f"tag {item.tag} stood for {_described(other)}, and now for {_described(item)}"
+            self.add("TW911", here, text, "tag")
+        elif item.tag is None and item.type.minimum:
+            self.add("TW904", here, "the field was not in this version, and now is", "versions")
+
+    def removed(self, here: Steps) -> None:
+        item = here[-1].item
+        if item.tag is None and item.type.minimum:
+            self.add("TW905", here, "the field was in this version, and now is not", "versions")
+        elif item.tag is None:
+            self.add("TW941", here, "the field, which took no bytes, is gone", "versions")
+
+    def names(self, here: Steps, old: Item, new: Item) -> None:
+        """What the field is called, and by which tag it is known."""
+        if (old.tag is None) != (new.tag is None):
+            was, now = ("no tag" if each.tag is None else f"tag {each.tag}" for each in (old, new))
+            self.add("TW909", here, f"the field had {was}, and now has {now}", "tag")
+        elif old.tag != new.tag:
+            self.add("TW910", here, f"the tag was {old.tag}, and now is {new.tag}", "tag")
+        elif old.json_name != new.json_name and new.tag is not None:
+            was, now = _described(old), _described(new)
+            self.add("TW943", here, f"tag {new.tag} stood for {was}, and now for {now}", "name")
+        elif old.json_name != new.json_name:
+            self.add("TW941", here, f"the field was {old.json_name}, and now is {new.json_name}", "name")
+
+    def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
+        """Fields that only other versions have: what this one makes of them."""
+        olds = {each.name: each for each in old}
+        for now in new:
+            before = olds.get(now.name)
+            if before is None:
+                continue
+            here = (*steps, Step(_stand_in(before), _stand_in(now)))
+            if before.ignorable != now.ignorable:
+                words = "dropped, and now is refused" if before.ignorable else "refused, and now is dropped"
+                self.add("TW944", here, f"a value here was {words}", "ignorable")
+            if _is_same_kind(before.default, now.default):
+                self.default(here, before.default, now.default, is_tagged=False)
+
+    # ------------------------------------------------------------ fields
+
+    def both(self, here: Steps, old: Item, new: Item, *, is_default: bool) -> None:
+        is_tagged = old.tag is not None and new.tag is not None
+        is_struct_default = old.default is DEFAULT_STRUCT and new.default is DEFAULT_STRUCT
+        decides = is_tagged or is_default
+        if self.type(here, old.type, new.type, is_default=decides and is_struct_default):
+            self.default(here, old.default, new.default, is_tagged=decides)
+
+    def default(self, here: Steps, old: object, new: object, *, is_tagged: bool) -> None:
+        if not _is_same_value(old, new):
+            text = f"the default was {_shown_default(old)}, and now is {_shown_default(new)}"
+            self.add("TW912" if is_tagged else "TW921", here, text, "default")
+
+    def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
+        """Compare two types; False if they are so different that nothing more can be said about the field."""
+        if isinstance(old, Fixed) and isinstance(new, Fixed):
+            return self.fixed(here, old, new)
+        if isinstance(old, Sized) and isinstance(new, Sized):
+            return self.sized(here, old, new)
+        if isinstance(old, Array) and isinstance(new, Array):
+            self.nullable(here, old.nullable, new.nullable)
+            self.length(here, old.length, new.length)
+            return self.type(here, old.element, new.element, is_default=False)
+        if isinstance(old, Nested) and isinstance(new, Nested):
+            self.nullable(here, old.nullable, new.nullable)
+            self.struct(here, old.struct, new.struct, is_default=is_default)
+            return True
+        return self.unlike(here, old, new)
+
+    def fixed(self, here: Steps, old: Fixed, new: Fixed) -> bool:
+        if old.wire is new.wire:
+            return True
+        is_sign = same_width(old, new)
+        self.retyped("TW920" if is_sign else "TW903", here)
+        return is_sign
+
+    def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
+        if old.wire.family != new.wire.family:
+            self.retyped("TW903", here)
+            return False
+        if old.wire is not new.wire:
+            self.retyped("TW946", here)
+        self.nullable(here, old.nullable, new.nullable)
+        self.length(here, old.length, new.length)
+        return True
+
+    def unlike(self, here: Steps, old: Type, new: Type) -> bool:
+        """Types of two kinds: a break, unless one is a struct that is nothing but the other."""
+        before, now = wrapped(old), wrapped(new)
+        if (before is None) == (now is None):
+            self.retyped("TW903", here)
+            return False
+        inner = _Walk()
+        inner.type(here, before.type if before else old, now.type if now else new, is_default=False)
+        found = inner.comparison.differences
+        breaks = any(CHANGE_RULES[each.rule].severity == "wire" for each in found)
+        self.retyped("TW903" if breaks else "TW945", here)
+        self.comparison.differences += [] if breaks else found
+        return False
+
+    def retyped(self, rule: str, here: Steps) -> None:
+        """The type of the whole field, be it that of its elements that changed."""
+        was, now = (_type_name(item.type) for item in here[-1] if item)
+        self.add(rule, here, f"the type was {was}, and now is {now}", "type")
+
+    def nullable(self, here: Steps, old: bool, new: bool) -> None:
+        if new and not old:
+            self.add("TW907", here, "null was refused, and now is allowed", "nullableVersions")
+        elif old and not new:
+            self.add("TW908", here, "null was allowed, and now is refused", "nullableVersions")
+
+    def length(self, here: Steps, old: LengthCode | None, new: LengthCode | None) -> None:
+        if self.lengths_count and old != new and old and new:
+            self.add("TW902", here, f"the length was {old.name}, and now is {new.name}", "flexibleVersions")
+
+
+def _described(item: Item) -> str:
+    return f"{item.name} ({_type_name(item.type)})"
+
+
+def _is_same_kind(old: object, new: object) -> bool:
+    """Whether two defaults can be those of one type; else the type changed, which is said where the field is."""
+    return old is None or new is None or type(old) is type(new)
+
+
+def _stand_in(missing: Missing) -> Item:
+    """A field that is not on the wire, so that a step can name it."""
+    return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
+
+
+def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
+    """The new names of as few fields as can be, without which the others are in their old order."""
+    places = {item.name: place for place, item in enumerate(old_items)}
+    kept = [
+        (places[step.old.name], step.new.name)
+        for step in members
+        if step.old and step.new and step.old.tag is None and step.new.tag is None and step.new.type.minimum
+    ]
+    in_order = _longest_ascending([place for place, _ in kept])
+    return {name for place, name in kept if place not in in_order}
+
+
+def _longest_ascending(numbers: Sequence[int]) -> set[int]:
+    """The members of a longest ascending subsequence of different numbers."""
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        place = bisect_left(tails, number)
+        before[number] = tails[place - 1] if place else None
+        tails[place : place + 1] = [number]
+    found: set[int] = set()
+    last = tails[-1] if tails else None
+    while last is not None:
+        found.add(last)
+        last = before[last]
+    return found

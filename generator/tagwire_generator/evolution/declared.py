@@ -1,0 +1,152 @@
+"""What two specs say beyond the layouts of their common versions: tags that may not come back, ranges without versions.
+
+A tag belongs to a struct in all its versions together, and outlives its field:
+bytes of an old peer may still hold it. So tags are compared by the specs, and
+with what a lock file remembers.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.naming import attribute_name
+from tagwire_generator.struct_graph import StructGraph
+
+__all__ = ["StructPair", "json_name", "range_findings", "tag_findings", "tag_holder"]
+
+
+@dataclass(frozen=True, slots=True)
+class StructPair:
+    """A struct before and after, and where it is."""
+
+    old: StructSpec
+    new: StructSpec
+    old_path: str
+    new_path: str
+    names: tuple[str, ...]
+    """The JSON names that lead to it in the new spec."""
+
+
+def json_name(field: FieldSpec) -> str:
+    """Kafka's JSON key of a field."""
+    return field.name[0].lower() + field.name[1:]
+
+
+def tag_holder(field: FieldSpec) -> str:
+    """A tagged field in the words that a lock file remembers it by."""
+    return f"{attribute_name(field.name)} {field.type}"
+
+
+# ---------------------------------------------------------------- tags
+
+
+def tag_findings(
+    old: MessageSpec,
+    new: MessageSpec,
+    pair: StructPair,
+    *,
+    offered: Versions,
+    retired: Mapping[int, str],
+    told: Collection[int],
+) -> Iterator[Finding]:
+    """Tags of a struct that come back or are given up.
+
+    `offered` are the versions of the old message that count; `told` are tags of
+    this struct about which the layouts have said something already.
+    """
+    before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
+    now = {f.tag: f for f in pair.new.fields if f.tag is not None}
+    for tag, field in now.items():
+        holder = _other_holder(before.get(tag), field, offered & new.valid_versions)
+        if holder is None and tag not in before:
+            holder = _retired_holder(tag, field, pair.old, retired)
+        if holder is not None and tag not in told:
+            path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
+            text = f"tag {tag} {holder}, and now stands for {tag_holder(field)}"
+            spot = Spot((*pair.names, json_name(field)), "tag")
+            yield change("TW926", new, field.tagged_versions & new.valid_versions, text, path=path, spot=spot)
+    for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *told}):
+        holder = f"stood for {tag_holder(before[tag])}" if tag in before else "was reserved"
+        text = f"tag {tag} {holder}, and now is neither used nor in reservedTags; add it there"
+        versions = before[tag].tagged_versions & offered if tag in before else NONE
+        spot = Spot(pair.names, "reservedTags")
+        yield change("TW927", new, versions, text, path=pair.new_path, spot=spot)
+
+
+def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
+    """What a tag stood for, if that was another field, and in no version that both specs have."""
+    if old is None or tag_holder(old) == tag_holder(new):
+        return None
+    if old.tagged_versions & new.tagged_versions & common:
+        return None  # the layouts of that version tell, with proof
+    return f"stood for {tag_holder(old)}"
+
+
+def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
+    """What a tag was retired from, if it was, and from another field."""
+    if retired.get(tag):
+        return None if retired[tag] == tag_holder(field) else f"stood for {retired[tag]} once"
+    return "was reserved" if tag in old.reserved_tags or tag in retired else None
+
+
+# ---------------------------------------------------------------- ranges
+
+
+def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
+    """Fields, and nulls of fields, of the new spec that are in no version of either spec, and were not so before."""
+    graph = StructGraph(new.root, new.structs)
+    for pair, present in _structs(old, new, graph):
+        twins = {field.name: field for field in pair.old.fields}
+        for field in pair.new.fields:
+            found = _dead_range(field, twins.get(field.name), present, old.valid_versions)
+            if found is not None:
+                versions, text, key = found
+                path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
+                spot = Spot((*pair.names, json_name(field)), key)
+                yield change(
+                    "TW928", new, versions, f"{text} in versions {versions}, which there are not", path=path, spot=spot
+                )
+
+
+def _dead_range(
+    field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
+) -> tuple[Versions, str, str] | None:
+    """The range of a field that meets neither the versions of its struct nor the old ones, and is not as it was."""
+
+    def is_dead(versions: Versions) -> bool:
+        return not versions & present and not versions & known
+
+    if field.struct is None and is_dead(field.versions):
+        is_new = twin is None or twin.versions != field.versions
+        return (field.versions, "the field is", "versions") if is_new else None
+    nulls = field.nullable_versions
+    if nulls and is_dead(nulls & field.versions) and (twin is None or twin.nullable_versions != nulls):
+        return nulls, "null is allowed", "nullableVersions"
+    return None
+
+
+def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
+    """Each struct of the new spec that can be on the wire, with its namesake at the same place in the old one."""
+    seen: set[str] = set()
+    queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
+    while queue:
+        pair, present = queue.pop(0)
+        yield pair, present
+        twins = {field.name: field for field in pair.old.fields}
+        for field in pair.new.fields:
+            if field.struct is None or field.struct in seen:
+                continue
+            seen.add(field.struct)
+            twin = twins.get(field.name)
+            before = old.struct(twin.struct) if twin is not None and twin.struct is not None else _NOTHING
+            path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
+            names = (*pair.names, json_name(field))
+            inner = graph.present[graph.target(field)]
+            if inner:
+                queue.append((StructPair(before, new.struct(field.struct), path, path, names), inner))
+
+
+_NOTHING = StructSpec(name="Nothing", versions=NONE)
+"""Stands for what the old spec lacks."""

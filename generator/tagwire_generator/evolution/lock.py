@@ -1,0 +1,260 @@
+"""The lock file: what was released, as one text that lives beside the specs.
+
+It is the baseline where there is no git to ask, and knows what no revision can
+show at once. For each message it holds the spec as it was released last; the
+specs of versions that were dropped since, so that none can come back with
+other bytes; and the tags of fields that are gone, so that none is used again.
+A rewritten lock keeps all of that, unless it is told to forget.
+
+The text is JSON in canonical form, sorted, with a field a line: a change of a
+spec shows as the same few lines in the lock's diff. `about` texts are left out.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Final
+
+from tagwire.errors import SpecError, TagwireError
+from tagwire.versions import NONE, Versions
+from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.declared import tag_holder
+from tagwire_generator.evolution.pairing import pair_up
+from tagwire_generator.evolution.released import Edition, Released, Stability
+from tagwire_generator.evolution.runs import runs
+from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.evolution.verdicts import struct_pairs
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.parse import parse
+from tagwire_generator.problems import Problem
+from tagwire_generator.reader import ReadResult, read_spec
+
+__all__ = ["Lock", "LockError", "LockedEdition", "LockedMessage", "read_lock", "updated_lock"]
+
+Tree = Mapping[str, Any]
+"""A spec in normal form, without prose."""
+
+_FORMAT: Final = 1
+_NOTE: Final = "what was released; written by `tagwire lock`, never by hand"
+
+
+class LockError(SpecError):
+    """A lock file that can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedEdition:
+    """Versions that were dropped, and the last spec that had them."""
+
+    versions: Versions
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class LockedMessage:
+    """What the lock knows of a message."""
+
+    name: str
+    component: str
+    current: Tree | None
+    """The spec as it was released last; None if the message is gone."""
+    archive: tuple[LockedEdition, ...] = ()
+    retired_tags: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock file in memory; `str()` is its text."""
+
+    messages: tuple[LockedMessage, ...]
+    options: SpecOptions = field(default_factory=SpecOptions)
+    """Those of the spec set when it was released: they decide bytes too."""
+    file: str = ""
+
+    def baseline(self) -> Baseline:
+        """The released side of a check."""
+        specs: dict[str, Released] = {}
+        invalid: dict[str, tuple[Problem, ...]] = {}
+        for message in self.messages:
+            found = self._read(message)
+            if isinstance(found, Released):
+                specs[message.name] = found
+            else:
+                invalid[message.name] = found
+        return Baseline(specs, invalid)
+
+    def _read(self, message: LockedMessage) -> Released | tuple[Problem, ...]:
+        trees = [edition.tree for edition in message.archive]
+        current = trees[-1] if message.current is None else message.current
+        results = [self._spec(tree, message.component) for tree in (current, *trees)]
+        problems = [p for result in results for p in result.problems if p.severity == "error"]
+        if problems:
+            return tuple(replace(p, line=1, column=1, source_line="") for p in problems)
+        spec, *archived = (result.message for result in results if result.message)
+        editions = tuple(Edition(old.versions, spec) for old, spec in zip(message.archive, archived, strict=True))
+        return Released(spec, message.current is None, editions, message.retired_tags)
+
+    def _spec(self, tree: Tree, component: str) -> ReadResult:
+        return read_spec(canonical_text(tree), file=self.file, component=component, options=self.options)
+
+    def __str__(self) -> str:
+        head = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}
+        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        ordered = sorted(self.messages, key=lambda each: (each.component, each.name))
+        messages = ",\n".join(indent(_message_text(each), "    ") for each in ordered)
+        body = f"[\n{messages}\n  ]" if messages else "[]"
+        return "{\n" + ",\n".join([*lines, f'  "messages": {body}']) + "\n}\n"
+
+
+# ---------------------------------------------------------------- text
+
+
+def _options(options: SpecOptions) -> dict[str, Any]:
+    """The options that differ from the defaults."""
+    defaults = asdict(SpecOptions())
+    return {key: value for key, value in asdict(options).items() if value != defaults[key]}
+
+
+def _message_text(message: LockedMessage) -> str:
+    parts = [f'"name": {json.dumps(message.name)}', f'"component": {json.dumps(message.component)}']
+    retired = {path: tags for path, tags in sorted(message.retired_tags.items()) if tags}
+    if retired:
+        rows = (
+            f"  {json.dumps(path)}: {json.dumps({str(tag): tags[tag] for tag in sorted(tags)})}"
+            for path, tags in retired.items()
+        )
+        parts.append('"retiredTags": {\n' + ",\n".join(rows) + "\n}")
+    parts.append('"current": ' + ("null" if message.current is None else canonical_text(message.current).rstrip()))
+    if message.archive:
+        editions = ",\n".join(indent(_edition_text(each), "  ") for each in message.archive)
+        parts.append(f'"archive": [\n{editions}\n]')
+    return "{\n" + ",\n".join(indent(part, "  ") for part in parts) + "\n}"
+
+
+def _edition_text(edition: LockedEdition) -> str:
+    spec = indent(canonical_text(edition.tree).rstrip(), "  ").lstrip()
+    return f'{{\n  "versions": "{edition.versions}",\n  "spec": {spec}\n}}'
+
+
+def read_lock(path: Path) -> Lock:
+    """The lock of a file. Raises LockError for what is no lock file, and where it can't be read."""
+    try:
+        text = path.read_text("utf-8")
+        document = json.loads(text)
+    except FileNotFoundError:
+        raise LockError(f"{path}: there is no lock file; `tagwire lock` writes it", file=str(path)) from None
+    except OSError as error:
+        raise LockError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
+    except json.JSONDecodeError as error:
+        reason = f"{path}: is no JSON: {error.msg}; a merge may have left its marks, so write it again"
+        raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
+    except (UnicodeDecodeError, RecursionError):
+        raise LockError(f"{path}: is no JSON in UTF-8", file=str(path)) from None
+    if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
+        found = document.get("tagwire lock") if isinstance(document, dict) else None
+        reason = f"{path}: is no lock file of format {_FORMAT}"
+        raise LockError(reason if found is None else f"{reason}, but of {found!r}: update tagwire", file=str(path))
+    try:
+        messages = tuple(map(_message, document["messages"]))
+        return Lock(messages, SpecOptions.from_mapping(document["options"]), str(path))
+    except (KeyError, TypeError, AttributeError, ValueError, TagwireError) as error:
+        raise LockError(f"{path}: is no lock file that tagwire wrote: {error!r}", file=str(path)) from None
+
+
+def _message(row: Mapping[str, Any]) -> LockedMessage:
+    archive = tuple(
+        LockedEdition(Versions.parse(edition["versions"]), normal_form(edition["spec"]))
+        for edition in row.get("archive", ())
+    )
+    retired = {
+        str(path): {int(tag): str(holder) for tag, holder in tags.items()}
+        for path, tags in row.get("retiredTags", {}).items()
+    }
+    current = None if row["current"] is None else normal_form(row["current"])
+    if current is None and not archive:
+        raise ValueError(f"{row['name']} has neither a current spec nor an archive")
+    return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
+
+
+# ---------------------------------------------------------------- a new lock from an old one
+
+
+def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock:
+    """The lock that releases the specs of `new`, and keeps what `old` knows beside them; None forgets it.
+
+    Whether that is a release that breaks the old one is not asked here.
+    """
+    texts = {spec.name: new.texts[spec.file] for spec in new.specs.values()}
+    baseline = old.baseline().specs if old else {}
+    locked = {message.name: message for message in (old.messages if old else ())}
+    stability = Stability(baseline.values())
+    pairing = pair_up(list(baseline.values()), new.specs.values())
+    made: list[LockedMessage] = []
+    for spec in new.specs.values():
+        before = pairing.old_of(spec)
+        tree = _facts(_normal_tree(texts[spec.name]))
+        history = locked[before.spec.name] if before else None
+        last = before.spec.valid_versions - stability.unstable(before.spec) if before else NONE
+        archive = tuple(_archive(history, last, spec)) if history else ()
+        retired = _retired_tags(before, spec) if before else {}
+        made.append(LockedMessage(spec.name, spec.component, tree, archive, retired))
+    for gone in pairing.gone:
+        last = gone.spec.valid_versions - stability.unstable(gone.spec)
+        made.append(_given_up(locked[gone.spec.name], last))
+    return Lock(tuple(made), options, old.file if old else "")
+
+
+def _normal_tree(text: str) -> dict[str, Any]:
+    """The spec of a text that is valid, in normal form."""
+    root = parse(text, file="").root
+    assert root is not None, "a spec that could be read can be parsed"
+    return normal_form(plain_tree(root))
+
+
+def _facts(tree: Any) -> Any:
+    """A tree without its prose."""
+    if isinstance(tree, dict):
+        return {key: _facts(value) for key, value in tree.items() if key != "about"}
+    return [_facts(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
+    """Released versions that the new spec lacks, each with the spec that had it last; `last` had the current one."""
+    editions = [*history.archive]
+    if history.current is not None:
+        editions.append(LockedEdition(last, history.current))
+    yield from _sorted(
+        LockedEdition(run, edition.tree)
+        for edition in editions
+        for run in runs(version for version in edition.versions if version not in new.valid_versions)
+    )
+
+
+def _given_up(history: LockedMessage, last: Versions) -> LockedMessage:
+    if history.current is None:
+        return history
+    archive = (*_sorted(history.archive), LockedEdition(last, history.current))
+    return replace(history, current=None, archive=archive)
+
+
+def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
+    return sorted(editions, key=lambda edition: edition.versions.lowest)
+
+
+def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
+    """What is known of tags that no field has any more, by the new paths."""
+    pairs = struct_pairs(before.spec, new)
+    paths = {pair.old_path: pair.new_path for pair in pairs}
+    retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}
+    for pair in pairs:
+        now = {f.tag: tag_holder(f) for f in pair.new.fields if f.tag is not None}
+        was = dict.fromkeys(set(pair.old.reserved_tags) - set(pair.new.reserved_tags), "")
+        was |= {f.tag: tag_holder(f) for f in pair.old.fields if f.tag is not None}
+        lost = {tag: holder for tag, holder in was.items() if now.get(tag) != holder}
+        if lost:
+            retired.setdefault(pair.new_path, {}).update(lost)
+    return retired

@@ -1,0 +1,20 @@
+"""Versions that belong together: one finding for a run of them, not one for each."""
+
+from collections.abc import Iterable, Iterator
+
+from tagwire.versions import Versions
+
+__all__ = ["runs"]
+
+
+def runs(versions: Iterable[int]) -> Iterator[Versions]:
+    """The ranges without gaps that hold exactly these versions, ascending."""
+    lowest = highest = -1
+    for version in sorted(versions):
+        if version != highest + 1 or highest < 0:
+            if highest >= 0:
+                yield Versions(lowest, highest)
+            lowest = version
+        highest = version
+    if highest >= 0:
+        yield Versions(lowest, highest)

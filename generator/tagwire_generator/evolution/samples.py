@@ -1,0 +1,183 @@
+"""Values that show a field: made for a layout, carried from one layout to another, printed as JSON.
+
+A witness needs a value in which the field at stake says something: arrays on
+the way to it have an element, structs on the way are there, the field itself
+is not its default. Everything else stays at its default, so that a reader of
+the proof sees what it is about. Layouts here have no classes: values are dicts.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from tagwire.json_form import UNKNOWN_TAGS, json_value
+from tagwire.layout import (
+    DEFAULT_STRUCT,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+)
+from tagwire_generator.evolution.compare import wrapped
+from tagwire_generator.evolution.fields import matched
+
+__all__ = ["as_json", "carried", "field_at", "samples", "without_classes"]
+
+_TELLING: Final[dict[str, tuple[Any, ...]]] = {
+    "boolean": (True, False),
+    "floating": (1.0,),
+    "uuid": (UUID(int=1),),
+    "text": ("a", ""),
+    "binary": (b"\x01", b"\xff", b""),
+}
+
+
+def without_classes(layout: Layout) -> Layout:
+    """The same layout with dicts for values, and without the fields that its version lacks."""
+    known: dict[int, StructLayout] = {}
+
+    def struct(original: StructLayout) -> StructLayout:
+        if id(original) not in known:
+            known[id(original)] = _struct_of_dicts(original, type_)
+        return known[id(original)]
+
+    def type_(original: Type) -> Type:
+        if isinstance(original, Array):
+            return Array(type_(original.element), original.length, nullable=original.nullable)
+        return Nested(struct(original.struct), original.marker) if isinstance(original, Nested) else original
+
+    return Layout(layout.name, layout.version, struct(layout.root))
+
+
+def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> StructLayout:
+    def item(original: Item) -> Item:
+        json_name, default, tag = original.json_name, original.default, original.tag
+        return Item(original.name, convert(original.type), json_name=json_name, default=default, tag=tag)
+
+    section = struct.section
+    if isinstance(section, TaggedSection):
+        section = TaggedSection(tuple(map(item, section.fields)))
+    elif isinstance(section, OptionalBuffer):
+        section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
+    return StructLayout(struct.name, tuple(map(item, struct.items)), section=section, length=struct.length)
+
+
+def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Values of a message in which the field that `names` lead to says something, the most telling first.
+
+    `defaults` are values that the field should be tried with as well. Without
+    names it is the message itself: as it is by default, then with every field set.
+    """
+    if not names:
+        yield _fresh(layout.root)
+        yield next(_telling(Nested(layout.root)))
+        return
+    for value in (*_telling(field_at(layout, names).type), *defaults):
+        yield _around(layout.root, names, value)
+
+
+def field_at(layout: Layout, names: Sequence[str]) -> Item:
+    """The field that names lead to, one at least."""
+    struct = layout.root
+    for name in names[:-1]:
+        struct = _inner(struct, name).struct
+    return _member(struct, names[-1])
+
+
+def _member(struct: StructLayout, name: str) -> Item:
+    return next(item for item in struct.fields if item.name == name)
+
+
+def _inner(struct: StructLayout, name: str) -> Nested:
+    """The struct that a field holds, one or many."""
+    type = _member(struct, name).type
+    inner = type.element if isinstance(type, Array) else type
+    assert isinstance(inner, Nested), "the way to a field leads through structs"
+    return inner
+
+
+def _fresh(struct: StructLayout) -> dict[str, Any]:
+    """A struct of defaults that can be written."""
+    return {field.name: _default(field) for field in struct.fields}
+
+
+def _default(item: Item) -> Any:
+    """The default of a field; of records that can't be null, whose default is null all the same, an empty one."""
+    if item.default is DEFAULT_STRUCT and isinstance(item.type, Nested):
+        return _fresh(item.type.struct)
+    return b"" if item.default is None and not getattr(item.type, "nullable", False) else item.default
+
+
+def _telling(type: Type) -> Iterator[Any]:
+    """Values of a type that are not all the same on the wire, then null where it is allowed."""
+    if isinstance(type, Array):
+        yield from ((value,) for value in _telling(type.element))
+        yield ()
+    elif isinstance(type, Nested):
+        yield {field.name: next(_telling(field.type)) for field in type.struct.fields}
+        yield _fresh(type.struct)
+    elif isinstance(type, Fixed) and type.wire.family == "integer":
+        yield from (1, type.wire.high, type.wire.low)
+    elif isinstance(type, Fixed | Sized):
+        yield from _TELLING[type.wire.family]
+    if getattr(type, "nullable", False):
+        yield None
+
+
+def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
+    """A struct of defaults but for the field that the names lead to."""
+    whole = _fresh(struct)
+    name, *rest = names
+    if rest:
+        value = _around(_inner(struct, name).struct, rest, value)
+        value = (value,) if isinstance(_member(struct, name).type, Array) else value
+    return whole | {name: value}
+
+
+def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
+    """What a value says in another layout of its version: the fields of both, the others at their default.
+
+    `is_forward`: from the old layout to the new one. What the target has no
+    value for stays as it is, for its writer to refuse.
+    """
+    made: dict[str, Any] = {}
+    for step in matched(source, target) if is_forward else matched(target, source):
+        ours, theirs = (step.old, step.new) if is_forward else (step.new, step.old)
+        if theirs is not None and ours is None:
+            made[theirs.name] = _default(theirs)
+        elif theirs is not None and ours is not None:
+            made[theirs.name] = _carried(value[ours.name], ours.type, theirs.type, is_forward=is_forward)
+    return made
+
+
+def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any:
+    if isinstance(value, tuple) and isinstance(source, Array) and isinstance(target, Array):
+        return tuple(_carried(each, source.element, target.element, is_forward=is_forward) for each in value)
+    if isinstance(value, dict) and isinstance(source, Nested) and isinstance(target, Nested):
+        return carried(value, source.struct, target.struct, is_forward=is_forward)
+    inner, outer = wrapped(source), wrapped(target)
+    if isinstance(value, dict) and inner is not None:
+        return _carried(value[inner.name], inner.type, target, is_forward=is_forward)
+    if value is not None and outer is not None:
+        return {outer.name: _carried(value, source, outer.type, is_forward=is_forward)}
+    return value
+
+
+def as_json(value: Any, type: Type) -> Any:
+    """A value of a type as JSON, under the keys of Kafka's JSON form."""
+    if value is None:
+        return None
+    if isinstance(type, Array):
+        return [as_json(element, type.element) for element in value]
+    if isinstance(type, Nested):
+        names = {field.name: field for field in type.struct.fields}
+        made = {field.json_name: as_json(value[name], field.type) for name, field in names.items() if name in value}
+        unknown = {str(tag): json_value(data) for tag, data in value.get("unknown_tags", {}).items()}
+        return made | ({UNKNOWN_TAGS: unknown} if unknown else {})
+    return json_value(value)

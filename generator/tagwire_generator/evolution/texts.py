@@ -1,0 +1,89 @@
+"""Spec sets as texts: from a file, a folder, or anything that has files; read into specs, with what is wrong with them.
+
+Specs that stand in both sets with the same text are read once, and then are
+one object: the usual case of a change that touches one file of hundreds.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from tagwire.errors import SpecError
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.problems import Problem
+from tagwire_generator.reader import ReadResult, read_data
+from tagwire_generator.spec_files import find_specs
+
+__all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecData:
+    """The bytes of one spec, wherever they come from."""
+
+    file: str
+    """How it is called in reports."""
+    component: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The message that the file is named after."""
+        return PurePath(self.file).stem
+
+
+@dataclass(slots=True)
+class SpecTexts:
+    """A spec set that was read: messages that are valid, the others by what is wrong with them."""
+
+    specs: dict[str, MessageSpec] = field(default_factory=dict)
+    """By name."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """By file."""
+    invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    """The errors of specs that can't be compared, by the names of their files."""
+
+
+def from_file(path: Path, *, file: str | None = None) -> SpecData:
+    """A spec of its own. Raises SpecError if it can't be read."""
+    try:
+        return SpecData(file or str(path), "", path.read_bytes())
+    except OSError as error:
+        raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
+
+
+def from_folder(folder: Path) -> list[SpecData]:
+    """The specs of a folder, as `find_specs` finds them; raises SpecError as that does."""
+    made: list[SpecData] = []
+    for spec in find_specs(folder):
+        data = from_file(spec.path)
+        made.append(SpecData(data.file, spec.component, data.data))
+    return made
+
+
+class SpecReader:
+    """Reads spec sets; a text that it has read before, with the same options, is the same object again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bytes, SpecOptions], ReadResult] = {}
+
+    def read(self, files: Iterable[SpecData], options: SpecOptions) -> SpecTexts:
+        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others."""
+        found = SpecTexts()
+        for each in files:
+            result = self._result(each, options)
+            if result.message is None:
+                found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
+            else:
+                found.specs[result.message.name] = result.message
+                found.texts[each.file] = each.data.decode()
+        return found
+
+    def _result(self, each: SpecData, options: SpecOptions) -> ReadResult:
+        key = each.component, each.data, options
+        result = self._known.get(key)
+        if result is None or result.message is None:  # what is wrong is told under the file's own name
+            result = read_data(each.data, file=each.file, component=each.component, options=options)
+            self._known[key] = result
+        return result

@@ -1,0 +1,236 @@
+"""From two sets of specs to findings: the layouts of every version that both have, and what only specs say.
+
+A pair of equal specs costs one comparison. Otherwise each common version is
+expanded and compared, equal differences of neighbouring versions become one
+finding, and each that breaks bytes is proven in the newest of its versions.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from tagwire.layout import Layout
+from tagwire.message import Message
+from tagwire.rows import layout_of
+from tagwire.versions import NONE, Versions
+from tagwire_generator.classes import message_class
+from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
+from tagwire_generator.evolution.declared import StructPair, range_findings, tag_findings
+from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
+from tagwire_generator.evolution.heads import head_findings
+from tagwire_generator.evolution.pairing import Pair, Pairing, api_of, pair_up
+from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
+from tagwire_generator.evolution.runs import runs
+from tagwire_generator.evolution.witness import prove
+from tagwire_generator.model import MessageSpec, StructSpec
+from tagwire_generator.rules import CHANGE_RULES
+
+__all__ = ["compare_messages", "compare_specs", "struct_pairs"]
+
+_TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
+"""What layouts say about tags."""
+
+
+def compare_specs(
+    old: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
+    new: Mapping[str, MessageSpec] | Iterable[MessageSpec],
+) -> tuple[Finding, ...]:
+    """What a new set of specs breaks of an old one, by message, the gravest first.
+
+    Messages are paired by name, alias, or API key. Places are those of the
+    messages' names; `tagwire_generator.evolution.places` finds the fields.
+    """
+    messages = list(new.values() if isinstance(new, Mapping) else new)
+    released = as_released(old)
+    pairing = pair_up(released, messages)
+    stability = Stability(released)
+    found: list[Finding] = []
+    for pair in pairing.pairs:
+        found += _pair_findings(pair, stability)
+    for gone in pairing.gone:
+        found += _gone_findings(gone)
+    found += _taken_keys(pairing, messages)
+    return _in_order(found)
+
+
+def compare_messages(old: MessageSpec | Released, new: MessageSpec) -> tuple[Finding, ...]:
+    """What a new spec breaks of an old one; whatever their names, they are one message."""
+    before = old if isinstance(old, Released) else Released(old)
+    return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before])))
+
+
+def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
+    """The structs that both specs have, each once, the messages themselves first."""
+    return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
+
+
+def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(
+        sorted(found, key=lambda each: (each.message_name, SEVERITIES.index(each.severity), each.rule, each.path))
+    )
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _pair_findings(pair: Pair, stability: Stability) -> list[Finding]:
+    old, new = pair.old.spec, pair.new
+    found: list[Finding] = []
+    if old != new or pair.old.retired_tags:
+        unstable = stability.unstable(old)
+        if not pair.old.is_gone:
+            found += head_findings(old, new, unstable)
+        common = NONE if pair.old.is_gone else old.valid_versions & new.valid_versions
+        if new.valid_versions:
+            found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
+            found += range_findings(old, new)
+        found += _name_findings(pair, found, is_same=bool(common))
+    for edition in pair.old.archive:
+        found += _MessageComparison(edition.spec, new, edition.versions & new.valid_versions, NONE).layout_findings()
+    return found
+
+
+def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
+    """What a new name says; a message that was recognized by its key alone must have kept its bytes."""
+    old, new = pair.old.spec, pair.new
+    if old.name == new.name or old.name in new.aliases:
+        return
+    if pair.how == "key" and (not is_same or any(each.severity == "wire" for each in found)):
+        yield _taken_key(new, old.name)
+    else:
+        text = f"the message was {old.name}, and now is {new.name}; name {old.name} in aliases"
+        yield change("TW940", new, new.valid_versions, text)
+
+
+def _taken_key(new: MessageSpec, old_name: str) -> Finding:
+    text = f"apiKey {new.api_key} was that of {old_name}, and now is that of {new.name}, which has other bytes"
+    return change("TW925", new, new.valid_versions, text, spot=Spot(key="apiKey"))
+
+
+def _gone_findings(gone: Released) -> Iterator[Finding]:
+    spec = gone.spec
+    if gone.is_gone:
+        return
+    if spec.valid_versions:
+        yield change("TW961", spec, spec.valid_versions, f"{spec.name} has no spec any more")
+    else:
+        yield change(
+            "TW961", spec, NONE, f"{spec.name}, which kept apiKey {spec.api_key} reserved, has no spec any more"
+        )
+
+
+def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
+    """Keys of old messages that are now those of others, although the old ones are known under another key, or gone."""
+    before = {id(pair.new): pair.old for pair in pairing.pairs}
+    owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
+    for new in messages:
+        api = api_of(new)
+        owner = owners.get(api) if api is not None else None
+        if owner is not None and before.get(id(new)) is not owner:
+            yield _taken_key(new, owner.spec.name)
+
+
+# ---------------------------------------------------------------- versions
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A difference, and the versions that have it."""
+
+    difference: Difference
+    versions: list[int] = field(default_factory=list)
+
+
+class _MessageComparison:
+    """One message before and after, in the versions that count."""
+
+    def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
+        self.old, self.new = old, new
+        self.unstable = unstable
+        self._classes: tuple[type[Message], type[Message]] = (
+            message_class(old, old.options),
+            message_class(new, new.options),
+        )
+        self._seen: dict[tuple[str, str, str], _Seen] = {}
+        self._structs: dict[tuple[str, str], Steps] = {(old.name, new.name): ()}
+        for version in common:
+            self._compare(version)
+
+    def _layouts(self, version: int) -> tuple[Layout, Layout]:
+        old, new = self._classes
+        return layout_of(old, version), layout_of(new, version)
+
+    def _compare(self, version: int) -> None:
+        comparison = compare_layouts(*self._layouts(version))
+        for each in comparison.differences:
+            seen = self._seen.setdefault((each.rule, _path(each.steps), each.text), _Seen(each))
+            seen.difference = each
+            seen.versions.append(version)
+        for steps, old, new in comparison.structs[1:]:
+            self._structs.setdefault((old, new), steps)
+
+    def findings(self, retired: RetiredTags) -> Iterator[Finding]:
+        """All findings of the fields."""
+        yield from self.layout_findings()
+        offered = self.old.valid_versions - self.unstable
+        for pair in self.struct_pairs():
+            known = retired.get(pair.old_path, {})
+            told = self._told_tags(pair.new_path)
+            yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, told=told)
+
+    def layout_findings(self) -> Iterator[Finding]:
+        """What differs on the wire and in the classes, a run of versions at a time."""
+        in_unstable: dict[str, list[str]] = {}
+        for (rule, path, text), seen in self._seen.items():
+            for run in runs(version for version in seen.versions if version not in self.unstable):
+                yield self._finding(rule, path, text, seen.difference, run)
+            if self.unstable & Versions(seen.versions[-1], seen.versions[-1]):
+                in_unstable.setdefault(path, []).append(rule)
+        if in_unstable:
+            what = "; ".join(f"{path or 'the message'} ({', '.join(rules)})" for path, rules in in_unstable.items())
+            text = f"version {self.unstable}, not stable yet, changed: {what}"
+            yield change("TW962", self.new, self.unstable, text)
+
+    def _finding(self, rule: str, path: str, text: str, difference: Difference, versions: Versions) -> Finding:
+        proof = None
+        if CHANGE_RULES[rule].severity == "wire" or rule == "TW920":
+            proof = prove(*self._layouts(self._clearest(versions)), difference.steps)
+        spot = Spot(_names(difference.steps), difference.key)
+        return change(rule, self.new, versions, text, path=path, spot=spot, proof=proof)
+
+    def _clearest(self, versions: Versions) -> int:
+        """The version with the fewest other differences, the newest of those: where a proof shows one thing."""
+        numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
+        return min(reversed(list(versions)), key=lambda version: numbers[version])
+
+    def _told_tags(self, path: str) -> set[int]:
+        """Tags of a struct that a finding from the layouts is about."""
+        tags: set[int] = set()
+        for seen in self._seen.values():
+            steps = seen.difference.steps
+            if seen.difference.rule in _TAG_RULES and _path(steps[:-1]) == path:
+                tags |= {item.tag for item in steps[-1] if item is not None and item.tag is not None}
+        return tags
+
+    def struct_pairs(self) -> list[StructPair]:
+        """The structs that were compared, each once."""
+        pairs: list[StructPair] = []
+        for (old, new), steps in self._structs.items():
+            before, now = _struct(self.old, old, steps), _struct(self.new, new, steps)
+            old_path = ".".join((step.old or step.item).name for step in steps)
+            pairs.append(StructPair(before, now, old_path, _path(steps), _names(steps)))
+        return pairs
+
+
+def _struct(spec: MessageSpec, name: str, steps: Steps) -> StructSpec:
+    return spec.struct(name) if steps else spec.root
+
+
+def _path(steps: Steps) -> str:
+    return ".".join(step.item.name for step in steps)
+
+
+def _names(steps: Steps) -> tuple[str, ...]:
+    """The JSON names to a field, those of the new spec where it has it."""
+    return tuple(step.item.json_name for step in steps)

@@ -1,0 +1,207 @@
+"""The proof of a break: a value, its old bytes, its new bytes, and what the reader on the other side makes of them.
+
+Nothing here argues. The value is encoded by both layouts and decoded by the
+other one with the interpreter that reads and writes every message; what it
+refuses or gets wrong is the proof. First comes what the old reader makes of
+the new bytes; where it takes them all, what the new reader makes of the old
+ones, as with a null that only the old writer can send.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from tagwire.annotations import annotate
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.layout import DEFAULT_STRUCT, INT16, Fixed, Item, Layout, Nested, Sized, StructLayout, TaggedSection
+from tagwire.layout_reader import decode
+from tagwire.layout_writer import encode
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.tracer import trace
+from tagwire.wire_types import WIRE_TYPES
+from tagwire_generator.evolution.compare import Steps
+from tagwire_generator.evolution.samples import as_json, carried, field_at, samples, without_classes
+
+__all__ = ["Proof", "framed", "prove"]
+
+Side = Literal["old", "new"]
+
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What one value shows. Where a side can't carry the value, it has no bytes of it."""
+
+    version: int
+    value: Any
+    """The message as JSON, as its writer has it."""
+    old_bytes: bytes | None
+    new_bytes: bytes | None
+    reader: Side
+    """Who reads the bytes of the other side."""
+    error: str
+    """Why it refuses them; "" where it does not."""
+    reads: Any
+    """What it takes them for, as JSON; None where it refuses them."""
+    trace: str
+    """Those bytes as the reader goes through them, annotated."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The proof as JSON, bytes in hex."""
+        return {
+            "version": self.version,
+            "value": self.value,
+            "old": None if self.old_bytes is None else self.old_bytes.hex(),
+            "new": None if self.new_bytes is None else self.new_bytes.hex(),
+            "reader": self.reader,
+            "error": self.error or None,
+            "reads": self.reads,
+        }
+
+
+def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
+    """The proof that a difference at the end of `steps` breaks the bytes; None if no value that was tried shows it.
+
+    The layouts are those of one version. `steps` may come from another one:
+    names are what counts, and in a run of versions they are the same.
+    """
+    readers: tuple[Side, Side] = ("old", "new")
+    paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
+    found = [
+        (readers.index(reader), outcome.rank(paths), number, trial, outcome)
+        for number, trial in enumerate(_trials(without_classes(old), without_classes(new), steps))
+        for reader in readers
+        if (outcome := trial.outcome(reader)) is not None
+    ]
+    if not found:
+        return None
+    *_, trial, outcome = min(found, key=lambda row: row[:3])
+    return trial.proof(outcome)
+
+
+def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
+    ours = [step.old.name for step in steps if step.old]
+    theirs = [step.new.name for step in steps if step.new]
+    is_old, is_new = len(ours) == len(steps), len(theirs) == len(steps)
+    ends = [
+        field_at(layout, names)
+        for layout, names, there in ((old, ours, is_old), (new, theirs, is_new))
+        if there and names
+    ]
+    defaults = [item.default for item in ends if item.default is not DEFAULT_STRUCT]
+    if is_new:
+        for value in samples(new, theirs, defaults):
+            yield _Trial(old, new, carried(value, new.root, old.root, is_forward=False), value, "new")
+    if is_old:
+        for value in samples(old, ours, defaults):
+            yield _Trial(old, new, value, carried(value, old.root, new.root, is_forward=True), "old")
+
+
+class _Trial:
+    """A value on both sides, and what it is there."""
+
+    def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
+        self.layouts: dict[Side, Layout] = {"old": old, "new": new}
+        self.values: dict[Side, Any] = {"old": old_value, "new": new_value}
+        self.home: Side = home
+        """The side that the value was made for."""
+        self.bytes: dict[Side, bytes | None] = {
+            side: _encoded(layout, self.values[side]) for side, layout in self.layouts.items()
+        }
+
+    def outcome(self, reader: Side) -> "_Outcome | None":
+        """What `reader` gets wrong of the other side's bytes, if there are any and it does."""
+        data = self.bytes[_other(reader)]
+        if data is None:
+            return None
+        can_carry = self.bytes[reader] is not None
+        try:
+            value, _ = decode(self.layouts[reader], data, whole=True, strict=True, limits=DEFAULT_LIMITS)
+        except DecodeError as error:
+            return _Outcome(reader, data, error, None, can_carry)
+        read = as_json(value, Nested(self.layouts[reader].root))
+        return None if can_carry and read == self._json(reader) else _Outcome(reader, data, None, read, can_carry)
+
+    def proof(self, outcome: "_Outcome") -> Proof:
+        layout = self.layouts[outcome.reader]
+        assert layout.version is not None
+        return Proof(
+            version=layout.version,
+            value=self._json(self.home if self.bytes[self.home] is not None else _other(outcome.reader)),
+            old_bytes=self.bytes["old"],
+            new_bytes=self.bytes["new"],
+            reader=outcome.reader,
+            error=str(outcome.error or ""),
+            reads=outcome.read,
+            trace=annotate(trace(layout, outcome.data)),
+        )
+
+    def _json(self, side: Side) -> Any:
+        return as_json(self.values[side], Nested(self.layouts[side].root))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a reader made of bytes that it should have read."""
+
+    reader: Side
+    data: bytes
+    error: DecodeError | None
+    read: Any
+    can_carry: bool
+    """Whether the reader's side could have written the value that was meant."""
+
+    def rank(self, paths: Collection[str]) -> int:
+        """Less for what shows more: a fault in the field itself or a value that is not the one that was sent.
+
+        A version may have other differences, whose faults come before this one's.
+        """
+        if self.error is None:
+            return 0 if self.can_carry else 1
+        place = _INDEX.sub("", self.error.path)
+        return 0 if any(f"{place}.".startswith(f"{path}.") for path in paths) else 2
+
+
+def _other(side: Side) -> Side:
+    return "new" if side == "old" else "old"
+
+
+def _encoded(layout: Layout, value: Any) -> bytes | None:
+    """The bytes of a value; None if the layout can't carry it."""
+    try:
+        return encode(layout, value)
+    except EncodeError:
+        return None
+
+
+# ---------------------------------------------------------------- frames
+
+_INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
+_CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
+
+
+def framed(layout: Layout, kind: str, api_key: int, header_version: int) -> Layout:
+    """A request or response with its header before it, as one layout.
+
+    The headers are those of Kafka's protocol guide and KIP-482: requests 0 to
+    2, responses 0 and 1.
+    """
+    correlation = Item("correlation_id", Fixed(WIRE_TYPES["int32"]), json_name="correlationId", default=7)
+    version = Item("request_api_version", _INT16_ITEM, json_name="requestApiVersion", default=layout.version)
+    key = Item("request_api_key", _INT16_ITEM, json_name="requestApiKey", default=api_key)
+    client_id = Item("client_id", _CLIENT_ID, json_name="clientId", default="a")
+    is_request = kind == "request"
+    is_flexible = header_version == (2 if is_request else 1)
+    items = (key, version, correlation, client_id) if is_request else (correlation,)
+    header = StructLayout(
+        f"{kind.capitalize()}Header",
+        items[:3] if header_version == 0 else items,
+        section=TaggedSection() if is_flexible else None,
+    )
+    members = (
+        Item("header", Nested(header), default=DEFAULT_STRUCT),
+        Item("body", Nested(layout.root), default=DEFAULT_STRUCT),
+    )
+    return Layout(layout.name, layout.version, StructLayout(layout.name, members))

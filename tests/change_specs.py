@@ -1,0 +1,62 @@
+"""Small specs for tests about changes: text, with § right before a place that matters."""
+
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.reader import read_spec
+
+__all__ = ["draft", "field", "optional", "read", "request", "spec", "struct", "tagged"]
+
+OPTIONS = SpecOptions(tag_gaps=True)
+
+
+def q(text: str) -> str:
+    """A JSON string; § before it stays before it."""
+    return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
+
+
+def spec(
+    fields: str = "", more: str = "", *, name: str = "R", kind: str = "data", valid: str = "0-2", flexible: str = "1+"
+) -> str:
+    """A spec in the released dialect; plain in version 0, flexible from 1 on."""
+    return (
+        f'{{"name": {q(name)}, "type": {q(kind)}, "validVersions": {q(valid)}, "flexibleVersions": {q(flexible)},\n'
+        f'  {more}\n  "fields": [{fields}]}}'
+    )
+
+
+def draft(
+    optional: str = "", fields: str = "", more: str = "", *, name: str = "R", since: str = "1+", valid: str = "0-2"
+) -> str:
+    """A spec in the draft dialect, with optional fields from version 1 on."""
+    listed = f'"optionalFields": [{optional}],' if optional else ""
+    return (
+        f'{{"name": {q(name)}, "type": "data", "validVersions": {q(valid)}, "versionsWithOptional": {q(since)},\n'
+        f'  {more} {listed}\n  "fields": [{fields}]}}'
+    )
+
+
+def field(name: str = "A", type: str = "int32", more: str = "", *, versions: str = "0+") -> str:
+    return f'{{"name": {q(name)}, "type": {q(type)}, "versions": {q(versions)}{more}}}'
+
+
+def tagged(name: str = "T", tag: str = "0", type: str = "int32", more: str = "", *, since: str = "1+") -> str:
+    ranges = f'"versions": "{since}", "taggedVersions": "{since}"'
+    return f'{{"name": {q(name)}, "type": {q(type)}, {ranges}, "tag": {tag}{more}}}'
+
+
+def optional(name: str = "T", tag: str = "0", type: str = "int32", more: str = "") -> str:
+    return f'{{"name": {q(name)}, "type": {q(type)}, "tag": {tag}{more}}}'
+
+
+def struct(fields: str, type: str = "[]S", name: str = "L", more: str = "") -> str:
+    return f'{{"name": {q(name)}, "type": {q(type)}, "versions": "0+"{more}, "fields": [{fields}]}}'
+
+
+def request(more: str = "", fields: str = "", *, valid: str = "0-2", name: str = "FooRequest") -> str:
+    return spec(fields or field(), more, name=name, kind="request", valid=valid)
+
+
+def read(text: str, file: str = "R.json", component: str = "") -> MessageSpec:
+    result = read_spec(text.replace("§", ""), file=file, options=OPTIONS, component=component)
+    assert result.message is not None, result.problems
+    return result.message

@@ -1,0 +1,432 @@
+"""`tagwire breaking` and `tagwire lock`: where OLD comes from, formats, exit codes, exceptions."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from spec_projects import edit_spec, make_project, spec, write_spec
+
+from tagwire_cli.app import app
+
+SPECS = Path("message_specs")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_project(tmp_path))
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def breaking(*arguments: str) -> Result:
+    return run("breaking", *arguments)
+
+
+def findings(*arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(breaking(*arguments, "--format", "json").stdout)
+    return found
+
+
+def rules(*arguments: str) -> list[str]:
+    return [found["rule"] for found in findings(*arguments)]
+
+
+def copy_specs(project: Path, name: str = "old") -> str:
+    folder = project / name
+    folder.mkdir()
+    for path in (project / SPECS).iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return name
+
+
+def git(project: Path, *arguments: str) -> None:
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    command = ["git", "-c", "commit.gpgsign=false", *arguments]
+    subprocess.run(command, cwd=project, env=os.environ | names, check=True, capture_output=True)
+
+
+def commit(project: Path) -> None:
+    git(project, "init")
+    git(project, "add", "-A")
+    git(project, "commit", "-m", "one")
+
+
+def add_settings(project: Path, text: str) -> None:
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write(text)
+
+
+EXCEPTION = '\n[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "PingRequest"\nreason = "for a test"\nuntil = '
+
+# ---------------------------------------------------------------- two files, two folders
+
+
+def test_nothing_breaks(project: Path) -> None:
+    old = copy_specs(project)
+    write_spec(project, "PingRequest", validVersions="0-2")
+    done = breaking(old, "message_specs")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "nothing breaks in 2 messages\n")
+    assert findings(old, "message_specs") == []
+
+
+def test_a_break_as_text(project: Path) -> None:
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "int64", "int32")
+    done = breaking(old, "message_specs")
+    assert done.exit_code == 1
+    head, line, caret, *proof = done.stdout.splitlines()
+    assert head == (
+        "message_specs/PingRequest.json:10:15: wire TW903: PingRequest 0-1: nonce: "
+        "the type was int64, and now is int32"
+    )
+    assert line.strip() == '"type": "int32",' and caret.index("^") == line.index('"int32"')
+    assert [" ".join(each.split()) for each in proof] == [
+        'proof in version 1: {"nonce": 1}',
+        "old bytes: 00 00 00 00 00 00 00 01 00",
+        "new bytes: 00 00 00 01 00",
+        "the old reader refuses the new bytes:",
+        "offset bytes path type value",
+        "! nonce fault at byte 0: found 5 bytes left, expected 8 bytes",
+        "0 00 00 00 01 00 . not read",
+    ]
+    assert done.stderr == "1 wire in 2 messages\n"
+
+
+def test_a_break_as_json(project: Path) -> None:
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "int64", "int32")
+    [found] = findings(old, "message_specs")
+    assert {key: found[key] for key in ("rule", "severity", "message_name", "versions", "path", "message")} == {
+        "rule": "TW903",
+        "severity": "wire",
+        "message_name": "PingRequest",
+        "versions": "0-1",
+        "path": "nonce",
+        "message": "the type was int64, and now is int32",
+    }
+    assert (found["file"], found["line"], found["column"]) == ("message_specs/PingRequest.json", 10, 15)
+    assert found["proof"] == {
+        "version": 1,
+        "value": {"nonce": 1},
+        "old": "000000000000000100",
+        "new": "0000000100",
+        "reader": "old",
+        "error": "PingRequest v1: nonce at byte 0: found 5 bytes left, expected 8 bytes",
+        "reads": None,
+    }
+
+
+def test_findings_as_annotations(project: Path) -> None:
+    old = copy_specs(project)
+    write_spec(project, "PingRequest", validVersions="1-2")
+    edit_spec(project, "PingResponse", "Nonce", "Number")
+    (project / "message_specs" / "PingResponse.json").rename(project / "message_specs" / "a,b:c%.json")
+    done = breaking(old, "message_specs", "--format", "github")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "::notice file=message_specs/PingRequest.json,line=5,col=20,title=policy TW960"
+        "::PingRequest 0: the versions were 0-1, and now are 1-2",
+        "::warning file=message_specs/a%2Cb%3Ac%25.json,line=9,col=15,title=source TW941"
+        "::PingResponse 0-1: number: the field was nonce, and now is number",
+    ]
+
+
+def test_a_message_that_is_gone_has_no_place_in_the_new_specs(project: Path) -> None:
+    old = copy_specs(project)
+    for name in ("PingRequest", "PingResponse"):
+        (project / SPECS / f"{name}.json").unlink()
+    write_spec(project, "PongRequest", apiKey=8)
+    done = breaking(old, "message_specs", "--fail-on", "policy")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[0] == (
+        "old/PingRequest.json:4:11: policy TW961: PingRequest 0-1: PingRequest has no spec any more"
+    )
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [(None, 0), ("wire", 0), ("semantic", 0), ("source", 1), ("policy", 1)])
+def test_what_fails(project: Path, fail_on: str | None, status: int) -> None:
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "Nonce", "Number")
+    options = ["--fail-on", fail_on] if fail_on else []
+    assert breaking(old, "message_specs", *options).exit_code == status
+
+
+def test_two_files_are_one_message_whatever_they_are_called(project: Path) -> None:
+    write_spec(project, "PongRequest", apiKey=9, fields=[])
+    pair = ("message_specs/PingRequest.json", "message_specs/PongRequest.json")
+    assert rules(*pair) == ["TW905", "TW922", "TW940"]
+    assert breaking(*pair).stderr == "1 wire, 1 semantic, 1 source in 2 messages\n"
+
+
+@pytest.mark.parametrize("broken", ["old", "message_specs"])
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_spec_that_is_not_valid(project: Path, broken: str, as_file: bool) -> None:
+    copy_specs(project)
+    path = project / broken / "PingRequest.json"
+    path.write_text(path.read_text().replace("int64", "int65"))
+    edit_spec(project, "PingResponse", "int64", "int32")
+    pair = [f"{side}/PingRequest.json" if as_file else side for side in ("old", "message_specs")]
+    error, *others = findings(*pair)
+    assert (error["rule"], error["severity"], error["message_name"]) == ("TW402", "error", "PingRequest")
+    assert (error["file"], error["line"], error["proof"]) == (f"{broken}/PingRequest.json", 10, None)
+    assert [other["message_name"] for other in others] == ([] if as_file else ["PingResponse"])
+    done = breaking(*pair, "--fail-on", "wire")
+    assert done.exit_code == 1
+    assert f"{broken}/PingRequest.json:10:15: error TW402: there is no type 'int65'" in done.stdout
+
+
+def test_options_of_the_set_apply(project: Path) -> None:
+    gap = [{"name": "Nonce", "type": "int64", "versions": "1+", "tag": 5, "taggedVersions": "1+"}]
+    write_spec(project, "PingRequest", fields=gap)
+    old = copy_specs(project)
+    assert set(rules(old, "message_specs")) == {"TW609"}
+    add_settings(project, "options = { tag_gaps = true }\n")
+    assert rules(old, "message_specs") == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["message_specs"],
+        ["message_specs", "message_specs", "message_specs"],
+        ["message_specs", "nowhere"],
+        ["message_specs", "message_specs/PingRequest.json"],
+        ["--against", "HEAD", "--lock", "pyproject.toml"],
+        ["message_specs", "message_specs", "--fail-on", "error"],
+    ],
+)
+def test_wrong_usage(project: Path, arguments: list[str]) -> None:
+    done = breaking(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Error: " in done.stderr
+
+
+def test_a_folder_without_specs(project: Path) -> None:
+    (project / "empty").mkdir()
+    done = breaking("empty", "message_specs")
+    assert done.exit_code == 1
+    assert "there is no spec" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_findings_on_a_terminal(project: Path) -> None:
+    import pty
+
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "int64", "int32")
+    edit_spec(project, "PingResponse", "Nonce", "Number")
+    plain = breaking(old, "message_specs").stdout
+    leader, follower = pty.openpty()
+    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    line = [sys.executable, "-m", "tagwire_cli", "breaking", old, "message_specs"]
+    subprocess.run(line, stdout=follower, stderr=subprocess.PIPE, env=clean | {"TERM": "xterm"}, check=False)
+    os.close(follower)
+    shown = os.read(leader, 10_000).decode().replace("\r\n", "\n")
+    os.close(leader)
+    assert "\x1b[" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == plain
+
+
+# ---------------------------------------------------------------- git
+
+
+def test_against_a_revision(project: Path) -> None:
+    commit(project)
+    assert breaking("--against", "HEAD").exit_code == 0
+    edit_spec(project, "PingRequest", "int64", "int32")
+    for paths in ([], ["message_specs"], ["message_specs/PingRequest.json"], ["message_specs/PingRequest.json"] * 2):
+        assert rules("--against", "HEAD", *paths) == ["TW903"]
+    assert rules("--against", "HEAD", "message_specs/PingResponse.json") == []
+    git(project, "commit", "-a", "-m", "two")
+    assert rules("--against", "HEAD") == []
+    assert rules("--against", "HEAD~1") == ["TW903"]
+
+
+def test_a_spec_that_is_not_valid_in_a_revision(project: Path) -> None:
+    edit_spec(project, "PingRequest", "int64", "int65")
+    commit(project)
+    edit_spec(project, "PingRequest", "int65", "int64")
+    [found] = findings("--against", "HEAD")
+    assert (found["severity"], found["file"]) == ("error", "HEAD:message_specs/PingRequest.json")
+
+
+def test_what_git_can_not_do_is_wrong_usage(project: Path) -> None:
+    done = breaking("--against", "HEAD")
+    assert done.exit_code == 2 and "not a git repository" in done.stderr
+    commit(project)
+    done = breaking("--against", "release")
+    assert done.exit_code == 2 and "git knows no revision 'release'" in done.stderr
+    write_spec(project, "PongRequest", apiKey=8)
+    done = breaking("--against", "HEAD", "message_specs/PongRequest.json")
+    assert done.exit_code == 2 and "revision HEAD has no such file" in done.stderr
+
+
+def test_a_set_that_is_new_breaks_nothing(project: Path) -> None:
+    commit(project)
+    (project / SPECS).rename(project / "other_specs")
+    edit = (project / "pyproject.toml").read_text().replace("message_specs", "other_specs")
+    (project / "pyproject.toml").write_text(edit)
+    done = breaking("--against", "HEAD")
+    assert done.exit_code == 0
+    assert (
+        "other_specs: revision HEAD has no such file or folder, or no *.json in it; nothing was released" in done.stderr
+    )
+
+
+# ---------------------------------------------------------------- lock files
+
+
+def test_a_lock_of_the_set(project: Path) -> None:
+    add_settings(project, 'lock = "released.json"\n')
+    done = breaking()
+    assert done.exit_code == 1 and "there is no lock file; `tagwire lock` writes it" in done.stderr
+    assert run("lock", "--check").exit_code == 1
+    assert not (project / "released.json").exists()
+    done = run("lock")
+    assert (done.exit_code, done.stderr) == (0, "released.json written: 2 messages of message_specs\n")
+    assert run("lock", "--check").exit_code == 0
+    assert run("lock").stderr == "released.json is up to date with message_specs\n"
+    assert breaking().exit_code == 0
+    edit_spec(project, "PingRequest", "int64", "int32")
+    assert rules() == rules("--lock", "released.json") == rules("--lock", "released.json", "message_specs") == ["TW903"]
+    assert rules("--lock", "released.json", "message_specs/PingRequest.json") == ["TW903"]
+    assert rules("--lock", "released.json", "message_specs/PingResponse.json") == []
+
+
+def test_a_lock_does_not_take_a_break(project: Path) -> None:
+    add_settings(project, 'lock = "released.json"\n')
+    run("lock")
+    before = (project / "released.json").read_bytes()
+    edit_spec(project, "PingRequest", "int64", "int32")
+    done = run("lock")
+    assert done.exit_code == 1
+    assert "wire TW903: PingRequest 0-1" in done.stdout
+    assert "nothing was written; --accept-breaking releases it all the same" in done.stderr
+    assert (project / "released.json").read_bytes() == before
+    assert run("lock", "--accept-breaking").exit_code == 0
+    assert breaking().exit_code == 0
+
+
+def test_a_lock_takes_what_an_exception_excuses(project: Path) -> None:
+    add_settings(project, f'lock = "released.json"\n{EXCEPTION}"never"\n')
+    run("lock")
+    edit_spec(project, "PingRequest", "int64", "int32")
+    assert run("lock").exit_code == 0
+
+
+def test_a_lock_never_takes_a_spec_that_is_not_valid(project: Path) -> None:
+    edit_spec(project, "PingRequest", "int64", "int65")
+    done = run("lock", "message_specs", "--file", "released.json", "--accept-breaking")
+    assert done.exit_code == 1
+    assert "error TW402" in done.stdout
+    assert not (project / "released.json").exists()
+
+
+def test_dropped_versions_are_kept_unless_told_to_forget(project: Path) -> None:
+    arguments = ("lock", "message_specs", "--file", "released.json")
+    run(*arguments)
+    for name in ("PingRequest", "PingResponse"):
+        write_spec(project, name, validVersions="1-2")
+    assert run(*arguments).exit_code == 0
+    assert '"archive"' in (project / "released.json").read_text()
+    for name in ("PingRequest", "PingResponse"):
+        write_spec(project, name, fields=[])
+    assert "TW905" in rules("--lock", "released.json", "message_specs")
+    for name in ("PingRequest", "PingResponse"):
+        write_spec(project, name, validVersions="1-2")
+    assert run(*arguments, "--forget").exit_code == 0
+    assert '"archive"' not in (project / "released.json").read_text()
+
+
+def test_a_lock_of_another_project(project: Path) -> None:
+    (project / "bad.json").write_text("{}")
+    done = breaking("--lock", "bad.json")
+    assert done.exit_code == 1 and "bad.json: is no lock file of format 1" in done.stderr
+
+
+def test_sets_without_a_lock_are_told(project: Path) -> None:
+    add_settings(project, 'lock = "released.json"\n[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
+    copy_specs(project, "more")
+    run("lock")
+    done = breaking()
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "more has no lock file, and is not compared\nnothing breaks in 2 messages\n",
+    )
+    assert breaking("--lock", "released.json").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["message_specs"], ["--file", "x.json"], ["nowhere", "--file", "x.json"], ["message_specs", "--bad"]],
+)
+def test_wrong_usage_of_lock(project: Path, arguments: list[str]) -> None:
+    assert run("lock", *arguments).exit_code == 2
+
+
+# ---------------------------------------------------------------- exceptions
+
+
+@pytest.fixture
+def broken(project: Path) -> str:
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "int64", "int32")
+    return old
+
+
+def test_an_excused_finding(project: Path, broken: str) -> None:
+    add_settings(project, f"{EXCEPTION}2999-12-31\n")
+    done = breaking(broken, "message_specs")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "1 excused in 2 messages\n")
+    assert findings(broken, "message_specs") == []
+    assert breaking(broken, "message_specs", "--show-excused").stdout == (
+        "message_specs/PingRequest.json:10:15: excused until 2999-12-31 TW903: PingRequest 0-1: nonce: "
+        "the type was int64, and now is int32\n    since for a test\n"
+    )
+
+
+def test_an_exception_that_expired(project: Path, broken: str) -> None:
+    add_settings(project, f"{EXCEPTION}2001-12-31\n")
+    done = breaking(broken, "message_specs")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "warning: the exception for TW903 in PingRequest (for a test) expired on 2001-12-31\n1 wire in 2 messages\n"
+    )
+
+
+def test_an_exception_that_excuses_nothing(project: Path) -> None:
+    old = copy_specs(project)
+    add_settings(project, f'{EXCEPTION}"never"\n')
+    done = breaking(old, "message_specs")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("warning: the exception for TW903 in PingRequest (for a test) excuses nothing")
+    pair = [f"{side}/PingResponse.json" for side in (old, "message_specs")]
+    assert breaking(*pair).stderr == "nothing breaks in 1 message\n"
+
+
+def test_an_exception_without_an_end_must_say_so(project: Path, broken: str) -> None:
+    add_settings(project, EXCEPTION.removesuffix("until = "))
+    done = breaking(broken, "message_specs")
+    assert done.exit_code == 2
+    assert "until is missing" in done.stderr
+
+
+def test_a_spec_of_its_own_component_is_compared_with_its_own(project: Path) -> None:
+    for component in ("one", "two"):
+        (project / SPECS / component).mkdir()
+        text = json.dumps(spec(f"{component.capitalize()}Request"))
+        (project / SPECS / component / f"{component.capitalize()}Request.json").write_text(text)
+    commit(project)
+    path = project / SPECS / "two" / "TwoRequest.json"
+    path.write_text(path.read_text().replace("int64", "int32"))
+    assert [found["message_name"] for found in findings("--against", "HEAD")] == ["TwoRequest"]

@@ -1,0 +1,242 @@
+"""Each rule about changes is seen to find, at the right place and versions, and seen to be silent beside it.
+
+In the new specs § stands right before the place where the finding must be.
+"""
+
+import json
+
+import pytest
+from change_specs import draft, field, optional, read, request, spec, struct, tagged
+
+from tagwire_generator.evolution import Finding, compare_messages
+from tagwire_generator.evolution.places import placed
+from tagwire_generator.rules import CHANGE_RULES
+
+A, TEXT, T = field(), field(type="string"), tagged()
+UNSTABLE = '"latestVersionUnstable": true,'
+HEADERS = '"headerVersions": {"0": "1", "1+": "2"},'
+OLD_HEADERS = '"headerVersions": §{"0": "0", "1+": "2"},'
+COMMON = f'"commonStructs": [{{"name": "S", "versions": "0+", "fields": [{A}]}}],'
+FIVE = field(more=', "default": §"5"')
+NULL = ', "nullableVersions": "0+"'
+
+FOUND = [
+    # ------------------------------------------------------------ wire
+    ("TW901", "0", "", spec(A), spec(A, flexible="§0+")),
+    ("TW901", "1", "", spec(A), spec(A, flexible="§2+")),
+    ("TW901", "1-2", "", spec(A), spec(A, flexible="§none")),
+    ("TW901", "0", "", draft(fields=A), draft(fields=A, since="§0+")),
+    ("TW901", "1", "", draft(fields=A), draft(fields=A, since="§2+")),
+    ("TW902", "1-2", "a", spec(TEXT), spec(field(type="string", more=', "flexibleVersions": §"none"'))),
+    ("TW903", "0-2", "a", spec(A), spec(field(type="§int64"))),
+    ("TW903", "0-2", "a", spec(A), spec(field(type="§[]int32"))),
+    ("TW903", "0-2", "a", spec(field(type="bytes")), spec(field(type="§string"))),
+    ("TW903", "0-2", "l.a", spec(struct(A)), spec(struct(field(type="§int16")))),
+    ("TW903", "1-2", "t", spec(T), spec(tagged(type="§int64"))),
+    ("TW903", "1-2", "t", draft(optional()), draft(optional(type="§int64"))),
+    ("TW903", "1-2", "a", spec(field(type="[]int32")), spec(struct(A, "§[]S", "A"))),
+    ("TW904", "0-2", "b", spec(A), spec(A + "," + field("B", versions="§0+"))),
+    ("TW904", "0", "b", spec(A + "," + field("B", versions="1+")), spec(A + "," + field("B", versions="§0+"))),
+    ("TW904", "2", "b", spec(A + "," + field("B", versions="0-1")), spec(A + "," + field("B", versions="§0+"))),
+    ("TW905", "0-2", "b", spec(A + "," + field("B")), spec(A, name="§R")),
+    ("TW905", "2", "b", spec(A + "," + field("B")), spec(A + "," + field("B", versions="§0-1"))),
+    ("TW905", "0-2", "l.b", spec(struct(A + "," + field("B"))), spec(struct(A, name="§L"))),
+    ("TW906", "0-2", "b", spec(A + "," + field("B")), spec(field("§B") + "," + A)),
+    ("TW907", "0-2", "a", spec(TEXT), spec(field(type="string", more=', "nullableVersions": §"0+"'))),
+    (
+        "TW907",
+        "1",
+        "a",
+        spec(field(type="string", more=', "nullableVersions": "2+"')),
+        spec(field(type="string", more=', "nullableVersions": §"1+"')),
+    ),
+    ("TW907", "0-2", "l", spec(struct(A, "S")), spec(struct(A, "S", more=', "nullableVersions": §"0+"'))),
+    (
+        "TW907",
+        "1-2",
+        "t",
+        draft(optional(type="string")),
+        draft(optional(type="string", more=', "nullable": §true, "default": "null"')),
+    ),
+    ("TW908", "0-2", "a", spec(field(type="string", more=NULL)), spec(field("§A", "string"))),
+    ("TW908", "0-2", "a", spec(field(type="[]int8", more=NULL)), spec(field("§A", "[]int8"))),
+    ("TW909", "1-2", "b", spec(A + "," + field("B", versions="1+")), spec(A + "," + tagged("B", "§0"))),
+    (
+        "TW909",
+        "1-2",
+        "b",
+        spec(A + "," + tagged("B")),
+        spec(A + "," + field("§B", versions="1+"), '"reservedTags": [0],'),
+    ),
+    ("TW910", "1-2", "t", spec(T), spec(tagged(tag="§1"), '"reservedTags": [0],')),
+    ("TW910", "1-2", "t", draft(optional()), draft(optional(tag="§1"), more='"reservedTags": [0],')),
+    ("TW911", "1-2", "u", spec(T), spec(tagged("U", "§0", "string"))),
+    ("TW911", "1-2", "u", spec(T), spec(tagged(tag="1") + "," + tagged("U", "§0"))),
+    ("TW911", "1-2", "u", draft(optional()), draft(optional("U", "§0", "string"))),
+    ("TW912", "1-2", "t", spec(T), spec(tagged(more=', "default": §"5"'))),
+    (
+        "TW912",
+        "1-2",
+        "t.a",
+        spec(tagged(type="S", more=f', "fields": [{A}]')),
+        spec(tagged(type="S", more=f', "fields": [{FIVE}]')),
+    ),
+    ("TW912", "1-2", "t", draft(optional()), draft(optional(more=', "default": §"5"'))),
+    ("TW913", "0", "", request(HEADERS), request(OLD_HEADERS)),
+    ("TW913", "0", "", request(), request(OLD_HEADERS)),
+    # ------------------------------------------------------------ semantic
+    ("TW920", "0-2", "a", spec(A), spec(field(type="§uint32"))),
+    ("TW920", "0-2", "a", spec(field(type="[]uint16")), spec(field(type="§[]int16"))),
+    ("TW921", "0-2", "a", spec(A), spec(field(more=', "default": §"5"'))),
+    (
+        "TW921",
+        "0-2",
+        "b",
+        spec(A + "," + field("B", versions="2+")),
+        spec(A + "," + field("B", versions="2+", more=', "default": §7')),
+    ),
+    (
+        "TW921",
+        "0-2",
+        "a",
+        spec(field(type="string", more=NULL)),
+        spec(field(type="string", more=NULL + ', "default": §"null"')),
+    ),
+    ("TW921", "0-2", "l.a", spec(struct(A)), spec(struct(field(more=', "default": §"5"')))),
+    ("TW922", "0-2", "", request('"apiKey": 1,'), request('"apiKey": §2,')),
+    ("TW922", "0-2", "", request('"apiKey": 1,'), request(name="§FooRequest")),
+    ("TW923", "0-2", "", spec(A), spec(A, kind="§metadata", more='"apiKey": 1,')),
+    ("TW924", "2", "", spec(A), spec(A, valid="§0-1")),
+    ("TW924", "1-2", "", spec(A), spec(A, valid="§0")),
+    ("TW926", "1-2", "u", spec(A, '"reservedTags": [0],'), spec(A + "," + tagged("U", "§0"))),
+    ("TW926", "2", "u", spec(T, valid="0-1"), spec(tagged("U", "§0", since="2+"))),
+    ("TW926", "1-2", "u", draft(more='"reservedTags": [0],'), draft(optional("U", "§0"))),
+    ("TW927", "1-2", "", spec(A + "," + T), spec(A, name="§R")),
+    ("TW927", "", "", spec(A, '"reservedTags": [0],'), spec(A, name="§R")),
+    ("TW927", "1-2", "l", spec(struct(A + "," + T)), spec(struct(A, name="§L"))),
+    ("TW927", "1-2", "", draft(optional(), A), draft(fields=A, name="§R")),
+    ("TW928", "5+", "b", spec(A), spec(A + "," + field("B", versions="§5+"))),
+    ("TW928", "5+", "a", spec(TEXT), spec(field(type="string", more=', "nullableVersions": §"5+"'))),
+    ("TW928", "5+", "l.b", spec(struct(A)), spec(struct(A + "," + field("B", versions="§5+")))),
+    # ------------------------------------------------------------ source
+    ("TW940", "0-2", "", spec(A), spec(A, name="§Q")),
+    ("TW941", "0-2", "b", spec(A), spec(field("§B"))),
+    ("TW941", "0-2", "m", spec(struct(A)), spec(struct(A, name="§M"))),
+    (
+        "TW941",
+        "0",
+        "e",
+        spec(A + "," + struct("", "S", "E"), valid="0", flexible="none"),
+        spec(A, valid="0", name="§R", flexible="none"),
+    ),
+    ("TW941", "0-2", "topic_id", spec(field("TopicID")), spec(field("§TopicId"))),
+    ("TW942", "0-2", "l", spec(struct(A)), spec(struct(A, "§[]S2"))),
+    ("TW943", "1-2", "u", spec(T), spec(tagged("§U"))),
+    ("TW944", "0-1", "a", spec(field(versions="2+")), spec(field(versions="2+", more=', "ignorable": §true'))),
+    ("TW944", "0-1", "a", spec(field(versions="2+", more=', "ignorable": true')), spec(field("§A", versions="2+"))),
+    ("TW945", "0-2", "a", spec(field(type="[]int32"), flexible="none"), spec(struct(A, "§[]S", "A"), flexible="none")),
+    ("TW945", "0-2", "a", spec(struct(A, "S", "A"), flexible="none"), spec(field(type="§int32"), flexible="none")),
+    ("TW946", "0-2", "a", spec(field(type="bytes")), spec(field(type="§records"))),
+    # ------------------------------------------------------------ policy
+    ("TW960", "0", "", spec(A), spec(A, valid="§1-2")),
+    ("TW961", "0-2", "", spec(A), spec(valid="§none")),
+    ("TW962", "2", "", request(UNSTABLE), request(UNSTABLE, field(type="int64"), name="§FooRequest")),
+    ("TW962", "2", "", request(UNSTABLE), request(valid="§0-1")),
+    ("TW963", "2", "", request(), request('"latestVersionUnstable": §true,')),
+]
+
+
+def found(old: str, new: str) -> list[Finding]:
+    text = new.replace("§", "")
+    return list(placed(compare_messages(read(old), read(new)), {"R.json": text}))
+
+
+def name_rows(value: object) -> str | None:
+    return value if isinstance(value, str) and value.startswith("TW9") else ""
+
+
+@pytest.mark.parametrize(("rule", "versions", "path", "old", "new"), FOUND, ids=name_rows)
+def test_a_rule_finds(rule: str, versions: str, path: str, old: str, new: str) -> None:
+    [finding] = [each for each in found(old, new) if each.rule == rule]
+    before = new.partition("§")[0]
+    assert (finding.versions, finding.path) == (versions, path)
+    assert (finding.line, finding.column) == (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    assert finding.severity == CHANGE_RULES[rule].severity
+    assert (finding.proof is not None) == (finding.severity == "wire" or rule == "TW920")
+    assert finding.message_name in ("R", "Q", "FooRequest")
+    assert finding.as_dict()["message"] == finding.message
+    json.dumps(finding.as_dict())
+
+
+SILENT = [
+    ("the same", spec(A), spec(A)),
+    ("new version", spec(A), spec(A, valid="0-3")),
+    ("tagged field added", spec(A), spec(A + "," + T)),
+    ("tagged field added between", spec(A + "," + field("B")), spec(A + "," + T + "," + field("B"))),
+    ("tagged field added in a struct", spec(struct(A)), spec(struct(A + "," + T))),
+    ("tagged field removed, its tag reserved", spec(A + "," + T), spec(A, '"reservedTags": [0],')),
+    ("optional field added", draft(fields=A), draft(optional(), A)),
+    (
+        "optional field removed, its tag reserved",
+        draft(optional(), A),
+        draft(fields=A, more='"reservedTags": ["0x0000"],'),
+    ),
+    ("field added in a new version", spec(A), spec(A + "," + field("B", versions="3+"), valid="0-3")),
+    ("field added in front in a new version", spec(A), spec(field("B", versions="3+") + "," + A, valid="0-3")),
+    (
+        "field ended at a new version",
+        spec(A + "," + field("B")),
+        spec(A + "," + field("B", versions="0-2"), valid="0-3"),
+    ),
+    ("range opened", spec(A + "," + field("B", versions="0-2")), spec(A + "," + field("B"), valid="0-3")),
+    (
+        "nullable in a new version",
+        spec(TEXT),
+        spec(field(type="string", more=', "nullableVersions": "3+"'), valid="0-3"),
+    ),
+    ("flexible in a new version", spec(A, flexible="none"), spec(A, flexible="3+", valid="0-3")),
+    ("optional fields in a new version", draft(fields=A, since="none"), draft(fields=A, since="3+", valid="0-3")),
+    ("flexible beyond the versions", spec(A, flexible="none"), spec(A, flexible="9+")),
+    ("a default in other words", spec(field(more=', "default": "0x10"')), spec(field(more=', "default": 16'))),
+    ("a default that is the type's", spec(A), spec(field(more=', "default": "0"'))),
+    (
+        "prose and hints",
+        spec(A),
+        spec(field(more=', "about": "x", "entityType": "brokerId"'), '"deprecatedVersions": "0",'),
+    ),
+    ("map key", spec(struct(A)), spec(struct(field(more=', "mapKey": true')))),
+    ("zero copy", spec(field(type="bytes")), spec(field(type="bytes", more=', "zeroCopy": true'))),
+    ("ignorable where every version has it", spec(A), spec(field(more=', "ignorable": true'))),
+    ("a common struct", spec(struct(A)), spec(field("L", "[]S"), COMMON)),
+    ("renamed with an alias", spec(A), spec(A, '"aliases": ["R"],', name="Q")),
+    ("header said, or by rule", request(), request(HEADERS)),
+    ("a key where there was none", spec(A), spec(A, '"apiKey": 3,')),
+    (
+        "dead range as before",
+        spec(A + "," + field("B", versions="5+")),
+        spec(A + "," + field("B", versions="5+"), valid="0-3"),
+    ),
+    (
+        "field left behind by dropped versions",
+        spec(A + "," + field("B", versions="0")),
+        spec(A + "," + field("B", versions="0"), valid="1-2"),
+    ),
+    (
+        "nothing takes no bytes",
+        spec(A, valid="0", flexible="none"),
+        spec(A + "," + struct("", "S", "E"), valid="0", flexible="none"),
+    ),
+    ("unstable and the same", request(UNSTABLE), request('"latestVersionUnstable": true, "listeners": ["broker"],')),
+    ("stable at last", request(UNSTABLE), request()),
+    ("the API was gone", spec(valid="none"), spec(A)),
+    ("listeners", request(), request('"listeners": ["broker"],')),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [row[1:] for row in SILENT], ids=[row[0] for row in SILENT])
+def test_what_breaks_nothing_is_not_found(old: str, new: str) -> None:
+    assert [finding.rule for finding in found(old, new) if finding.rule != "TW960"] == []
+
+
+def test_every_rule_about_changes_is_seen_to_find() -> None:
+    assert {str(row[0]) for row in FOUND} | {"TW925"} == set(CHANGE_RULES)

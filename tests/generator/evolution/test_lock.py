@@ -1,0 +1,219 @@
+"""The lock file: its text, what it remembers through one release after another, and files that are none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire_generator.evolution.check import Check
+from tagwire_generator.evolution.lock import Lock, LockError, read_lock, updated_lock
+from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.options import SpecOptions
+
+OPTIONS = SpecOptions()
+
+
+def field(name: str = "A", type: str = "int32", versions: str = "0+", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, "versions": versions, **more}
+
+
+def tagged(name: str = "T", tag: int = 0, type: str = "int32") -> dict[str, Any]:
+    return field(name, type, tag=tag, taggedVersions="0+")
+
+
+def spec(*fields: dict[str, Any], name: str = "R", valid: str = "0-2", **more: Any) -> dict[str, Any]:
+    head = {"type": "metadata", "apiKey": 1, "name": name, "validVersions": valid, "flexibleVersions": "0+"}
+    return {**head, **more, "fields": list(fields)}
+
+
+def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OPTIONS) -> SpecTexts:
+    files = [SpecData(f"{each['name']}.json", component, json.dumps(each).encode()) for each in specs]
+    read = SpecReader().read(files, options)
+    assert not read.invalid, read.invalid
+    return read
+
+
+def saved(lock: Lock, folder: Path) -> Lock:
+    """The lock as it comes back from its file, to the byte."""
+    path = folder / "lock.json"
+    path.write_text(str(lock), "utf-8")
+    again = read_lock(path)
+    assert str(again) == str(lock)
+    return again
+
+
+def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
+    """The lock after some releases."""
+    lock: Lock | None = None
+    for release in releases:
+        lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
+    assert lock is not None
+    return lock
+
+
+def rules(lock: Lock, *specs: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each.rule, each.versions) for each in Check(lock.baseline(), texts(*specs)).findings()]
+
+
+def test_the_text_is_canonical_and_sorted(tmp_path: Path) -> None:
+    one, two = spec(field(about="prose"), name="Z"), spec(field(versions="0-2"), name="B", apiKey=2)
+    text = str(updated_lock(None, texts(one, two), OPTIONS))
+    assert text == str(updated_lock(None, texts(two, one), OPTIONS))
+    assert text.startswith('{\n  "tagwire lock": 1,\n')
+    assert '          { "name": "A", "type": "int32", "versions": "0-2" }\n' in text
+    assert "prose" not in text
+    document = json.loads(text)
+    assert [each["name"] for each in document["messages"]] == ["B", "Z"]
+    assert list(document["messages"][0]) == ["name", "component", "current"]
+
+
+def test_components_are_kept(tmp_path: Path) -> None:
+    lock = saved(updated_lock(None, texts(spec(field()), component="group"), OPTIONS), tmp_path)
+    assert lock.baseline().specs["R"].spec.component == "group"
+    assert json.loads(str(lock))["messages"][0]["component"] == "group"
+
+
+def test_an_empty_lock(tmp_path: Path) -> None:
+    assert saved(Lock(()), tmp_path).messages == ()
+
+
+def test_released_again_without_a_change_is_the_same(tmp_path: Path) -> None:
+    once = released(tmp_path, [spec(field(), tagged())])
+    assert str(updated_lock(once, texts(spec(field(), tagged())), OPTIONS)) == str(once)
+    assert rules(once, spec(field(), tagged())) == []
+
+
+def test_dropped_versions_can_not_come_back_with_other_bytes(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field())], [spec(field(), valid="2-3")], [spec(field(), valid="3-4")])
+    [message] = lock.messages
+    assert [str(edition.versions) for edition in message.archive] == ["0-1", "2"]
+    assert rules(lock, spec(field(), valid="0-4")) == []
+    assert rules(lock, spec(field(versions="1+"), valid="0-4")) == [("TW905", "0")]
+    assert rules(lock, spec(field(), field("B", versions="0-2"), valid="1-4")) == [("TW904", "1"), ("TW904", "2")]
+
+
+def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field())], [spec(field(), valid="2-3")], [spec(field(), valid="0-3")])
+    assert lock.messages[0].archive == ()
+
+
+def test_a_message_that_is_gone_keeps_its_bytes_and_its_key(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field()), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
+    gone = next(each for each in lock.messages if each.name == "R")
+    assert (gone.current, [str(edition.versions) for edition in gone.archive]) == (None, ["0-2"])
+    other = spec(name="S", apiKey=2)
+    assert rules(lock, other) == []
+    assert rules(lock, other, spec(field())) == []
+    assert rules(lock, other, spec(field("A", "int64"))) == [("TW903", "0-2")]
+    assert rules(lock, other, spec(field(), name="New")) == [("TW925", "0-2")]
+    still = saved(updated_lock(lock, texts(other), OPTIONS), tmp_path)
+    assert str(still) == str(lock)
+    back = saved(updated_lock(lock, texts(other, spec(field(), valid="1-2")), OPTIONS), tmp_path)
+    assert [str(edition.versions) for edition in back.messages[0].archive] == ["0"]
+
+
+def test_a_key_that_only_a_gone_message_reserves(tmp_path: Path) -> None:
+    none = {"type": "metadata", "apiKey": 1, "name": "R", "validVersions": "none"}
+    lock = released(tmp_path, [spec(field())], [none], [spec(name="S", apiKey=2)])
+    assert rules(lock, spec(name="S", apiKey=2)) == []
+    assert [rule for rule, _ in rules(lock, spec(name="S", apiKey=2), spec(name="T", apiKey=1))] == ["TW925"]
+
+
+def test_a_renamed_message_keeps_its_history(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field())], [spec(field(), valid="1-2", name="Q", aliases=["R"])])
+    assert [each.name for each in lock.messages] == ["Q"]
+    assert rules(lock, spec(field(versions="1+"), name="Q")) == [("TW905", "0")]
+
+
+def test_a_tag_of_long_ago_is_never_used_again(tmp_path: Path) -> None:
+    first = [spec(field(), tagged("Old", 0, "string"), tagged("T", 1))]
+    then = [spec(field(), tagged("T", 1), reservedTags=[0])]
+    lock = released(tmp_path, first, then, [spec(field(), tagged("T", 1), reservedTags=[0])])
+    assert '"retiredTags": {\n        "": {"0": "old string"}\n      }' in str(lock)
+    assert rules(lock, spec(field(), tagged("New", 0), tagged("T", 1))) == [("TW926", "0-2")]
+    assert rules(lock, spec(field(), tagged("Old", 0, "string"), tagged("T", 1))) == []
+
+
+def test_tags_of_structs_follow_a_renamed_field(tmp_path: Path) -> None:
+    def of(name: str, *fields: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+        return [spec(field(name, "[]S", fields=list(fields), **more))]
+
+    first, then = of("L", field(), tagged("Old")), of("M", field(), reservedTags=[0])
+    lock = released(tmp_path, first, then)
+    assert lock.messages[0].retired_tags == {"m": {0: "old int32"}}
+    assert rules(lock, *of("M", field(), tagged("New"))) == [("TW926", "0-2")]
+
+
+def test_unstable_versions_are_not_released(tmp_path: Path) -> None:
+    def request(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return spec(*fields, type="request", name="FooRequest", latestVersionUnstable=True, **more)
+
+    def response(valid: str) -> dict[str, Any]:
+        return spec(field(), type="response", name="FooResponse", valid=valid)
+
+    once, then = [request(field()), response("0-2")], [request(field(), valid="0-1"), response("0-1")]
+    lock = released(tmp_path, once, then)
+    assert [each.archive for each in lock.messages] == [(), ()]
+    assert rules(lock, request(field(), field("B", versions="1+"), valid="0-1"), response("0-1")) == [("TW962", "1")]
+
+
+def test_forgetting_starts_anew(tmp_path: Path) -> None:
+    lock = updated_lock(None, texts(spec(field(), valid="2")), OPTIONS)
+    assert str(lock) == str(released(tmp_path, [spec(field(), valid="2")]))
+
+
+def test_options_are_released_too(tmp_path: Path) -> None:
+    head = {"type": "data", "name": "D", "validVersions": "0", "versionsWithOptional": "0+"}
+    draft = {**head, "optionalFields": [{"name": "T", "type": "int32", "tag": "0x0001"}], "fields": []}
+    unsigned = SpecOptions(length_varint="unsigned")
+    lock = saved(updated_lock(None, texts(draft, options=unsigned), unsigned), tmp_path)
+    assert lock.options == unsigned
+    assert Check(lock.baseline(), texts(draft, options=unsigned)).findings() == ()
+    [finding] = Check(lock.baseline(), texts(draft)).findings()
+    assert (finding.rule, finding.proof is not None) == ("TW901", True)
+
+
+def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "lock.json"
+    path.write_text(str(released(tmp_path, [spec(field())])).replace('"int32"', '"int33"'))
+    [finding] = Check(read_lock(path).baseline(), texts(spec(field()))).findings()
+    assert (finding.rule, finding.severity, finding.message_name) == ("TW402", "error", "R")
+    assert (finding.file, finding.line) == (str(path), 1)
+
+
+NO_LOCKS = {
+    "there is no lock file; `tagwire lock` writes it": None,
+    "is no JSON: Expecting": b"<<<<<<< HEAD\n{}",
+    "is no JSON in UTF-8": b"\xff",
+    "is no lock file of format 1": b"[]",
+    "is no lock file of format 1, but of 2: update tagwire": b'{"tagwire lock": 2}',
+    "that tagwire wrote: KeyError('messages')": b'{"tagwire lock": 1}',
+    "'options'": b'{"tagwire lock": 1, "messages": []}',
+    "TypeError": b'{"tagwire lock": 1, "messages": 3, "options": {}}',
+    "a spec set has no option 'x'": b'{"tagwire lock": 1, "messages": [], "options": {"x": 1}}',
+    "has neither a current spec nor an archive": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
+    ),
+    "has no key 'bad'": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", NO_LOCKS)
+def test_what_is_no_lock(tmp_path: Path, reason: str) -> None:
+    path = tmp_path / "x.json"
+    content = NO_LOCKS[reason]
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(LockError) as caught:
+        read_lock(path)
+    assert reason in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    assert caught.value.file == str(path)
+
+
+def test_a_folder_is_no_lock(tmp_path: Path) -> None:
+    with pytest.raises(LockError, match="can't be read"):
+        read_lock(tmp_path)
