@@ -19,7 +19,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-wheel fix generate bench lock dist clean
+.PHONY: help install demo test check check-source check-wheel fix generate archive bench lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -76,6 +76,17 @@ fix: $(STAMP) ## format, and mend what ruff can
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
+
+# Some minutes the first time: Maven is started for each jar that is not there yet. Afterwards `git diff` shows nothing.
+JARS := build/jars
+DEPENDENCY := org.apache.maven.plugins:maven-dependency-plugin:3.6.1
+archive: $(STAMP) ## fetch the jars of Kafka's releases with Maven, and write message_specs/kafka from them
+	@mkdir -p $(JARS)
+	@while IFS=: read -r artifact release; do \
+	    test -f "$(JARS)/$$artifact-$$release.jar" || mvn --quiet --batch-mode $(DEPENDENCY):copy \
+	        -Dartifact="org.apache.kafka:$$artifact:$$release" -DoutputDirectory="$(CURDIR)/$(JARS)" </dev/null || exit 1; \
+	done <message_specs/releases.txt
+	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --out message_specs/kafka
 
 # The peers get an environment of their own: they are nothing that we develop with.
 .venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt

@@ -11,7 +11,13 @@ from tagwire_cli.app import COMMANDS, app
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-PACKAGES = ("runtime/tagwire", "generator/tagwire_generator", "cli/tagwire_cli")
+PACKAGES = (
+    "runtime/tagwire",
+    "generator/tagwire_generator",
+    "generator/tagwire_generator/archive",
+    "generator/tagwire_generator/evolution",
+    "cli/tagwire_cli",
+)
 
 
 def section(page: str, heading: str) -> str:

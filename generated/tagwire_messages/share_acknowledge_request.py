@@ -163,7 +163,7 @@ class ShareAcknowledgeRequest(Message):
     COMPONENT = "clients"
     VERSIONS = Versions(0, 2)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
-    LATEST_STABLE = 1
+    LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=None, nullable="0+"),

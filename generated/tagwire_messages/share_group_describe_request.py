@@ -44,7 +44,7 @@ class ShareGroupDescribeRequest(Message):
     COMPONENT = "clients"
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
-    LATEST_STABLE = 0
+    LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
         FieldRow("group_ids", "GroupIds", "[]string", "0+", default=()),

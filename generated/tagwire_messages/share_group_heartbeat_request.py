@@ -57,7 +57,7 @@ class ShareGroupHeartbeatRequest(Message):
     COMPONENT = "clients"
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
-    LATEST_STABLE = 0
+    LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
         FieldRow("group_id", "GroupId", "string", "0+", default=""),

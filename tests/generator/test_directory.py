@@ -49,5 +49,5 @@ def test_ranges_are_compared_as_versions() -> None:
 
 def test_the_specs_of_kafka_are_a_set_without_errors() -> None:
     specs = [load(spec.path, component=spec.component) for spec in find_specs(KAFKA)]
-    assert len(specs) == 287
+    assert len(specs) == 291
     assert [problem.rule for problem in check_set(spec.summary() for spec in specs)] == []

@@ -21,18 +21,24 @@ __all__ = ["command"]
 )
 @click.option("--component", metavar="NAME", help="The component, for sources whose names do not tell it.")
 def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
-    """Write canonical specs from the jars of a Kafka release.
+    """Write canonical specs from the jars of one Kafka release, or of many.
 
     JAR is a jar of org.apache.kafka, or a folder of *.json. Only facts are
     taken: names, types, versions, tags, defaults, flags; header versions are
-    added. All jars of one run belong to one release. Nothing is written unless
-    all can be read, and nothing is ever deleted; the report says what was
-    written, what was taken although it is not as it should be, and which specs
-    in DIR the sources do not have.
+    added. The release of each follows from its name, as in
+    kafka-clients-4.4.0.jar. Several releases are merged, in whatever order they
+    are given: each version is that of the newest release that has it, and
+    DIR/history.toml says which that is.
+
+    Nothing is written unless all can be read and merged, and nothing is ever
+    deleted; the report says what was written, what was taken although it is not
+    as it should be, which versions were redefined in place, and which specs in
+    DIR the sources do not have.
 
     \b
     Examples:
-      tagwire import kafka-*-4.4.0.jar --out message_specs/kafka
+      tagwire import kafka-*-4.4.0.jar --out specs
+      tagwire import kafka-*.jar --out specs
       tagwire import my_specs --component orders --out message_specs
     """
     from tagwire_generator.archive.importer import import_release

@@ -18,7 +18,7 @@ from tagwire_generator.archive.release import ImportedSpec, Release, wire_texts
 from tagwire_generator.archive.wire_facts import digest_of
 from tagwire_generator.canonical import normal_form
 
-__all__ = ["Archive", "collected"]
+__all__ = ["Archive", "collected", "modern_releases"]
 
 _RPCS: Final = ("request", "response")
 """Kinds whose API key is one in all of Kafka."""
@@ -58,15 +58,26 @@ def collected(releases: Sequence[Release]) -> Archive:
     change the bytes of a version.
     """
     messages: list[_Message] = []
-    for release in releases:
-        homes = {name: message.component for message in reversed(messages) for name in message.names}
-        _take(messages, modern_records(_at_home(release.specs, homes)), release.name)
+    for release, specs in modern_releases(releases):
+        _take(messages, specs, release)
     _name(messages)
     ordered = sorted(messages, key=lambda message: (message.component, message.spec["name"]))
     coverage = _coverage(messages, [release.name for release in reversed(releases)])
     history = History({(m.component, m.spec["name"]): _history(m, coverage[m.component]) for m in ordered})
-    specs = tuple(ImportedSpec(m.spec["name"], m.component, m.spec, m.origin) for m in ordered)
-    return Archive(specs, history)
+    merged = tuple(ImportedSpec(m.spec["name"], m.component, m.spec, m.origin) for m in ordered)
+    return Archive(merged, history)
+
+
+def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
+    """The name of each release and its specs as they are told apart today; releases come newest first.
+
+    Raises SpecError for a spec of core that no newer release has.
+    """
+    homes: dict[str, str] = {}
+    for release in releases:
+        specs = list(_at_home(release.specs, homes))
+        homes = {**homes, **{spec.name: spec.component for spec in specs if spec.name not in homes}}
+        yield release.name, modern_records(specs)
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:

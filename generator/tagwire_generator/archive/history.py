@@ -28,6 +28,7 @@ _HEAD: Final = """\
 # Which releases have which versions of each message, and a digest of what stands on the wire in them.
 # Written by `tagwire import` together with the specs, and held against them by the tests; not to be edited.
 """
+_VERSION: Final = re.compile(r"[0-9]{1,5}")
 _SPAN: Final = re.compile(r"(?P<first>\S+?)(?: to (?P<last>\S+?))?: (?P<digest>[0-9a-f]{16})")
 
 
@@ -112,7 +113,10 @@ def read_history(path: Path) -> History:
 def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHistory:
     versions: dict[int, tuple[Span, ...]] = {}
     for version, texts in table.items():
-        versions[int(version)] = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
+        spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
+        if not _VERSION.fullmatch(version) or not spans:
+            raise ValueError(f"{version} = {texts!r} gives no version its releases")
+        versions[int(version)] = spans
     return MessageHistory(versions)
 
 

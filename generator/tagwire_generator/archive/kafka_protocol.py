@@ -46,7 +46,8 @@ def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     if spec["name"] == CONTROLLED_SHUTDOWN:
         starts = {0: 0, 1: plain}
     if flexible_versions:
-        starts[flexible_versions.lowest] = flexible
+        start = flexible_versions.lowest
+        starts = {**{version: header for version, header in starts.items() if version < start}, start: flexible}
     starts = {start: header for start, header in starts.items() if start <= valid.highest}
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): str(header) for (start, header), end in zip(starts.items(), ends, strict=True)}

@@ -140,13 +140,15 @@ class _Merge:
         if new is None and not theirs:
             return None  # the older side's, and in none of the versions that it decides about
         base: Spec = new or old or {}
-        outside = (sides.ours | sides.added) - ours - theirs
+        every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
-        result = {**base, "versions": _text(base["versions"], ours | theirs, outside, where)}
+        result = {**base, "versions": _text(base["versions"], ours | theirs, every - ours - theirs, where)}
         for key in _RANGES:
-            inside = _within(ours, new, key) | _within(theirs, old, key)
+            inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            text = None if own else _text(base.get(key), inside, (ours | theirs) - inside, f"{where}: {key}")
+            # tags are in versions of the field only (TW605); other ranges may say more than it has
+            about = every if key == "taggedVersions" else ours | theirs
+            text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
             result |= {} if text is None else {key: text}
         return self.with_struct(result, _Sides(new, old, frozenset(ours), frozenset(theirs)))
@@ -227,8 +229,10 @@ def _interleaved(
         yield from ((None, each) for each in after.get(name, ()))
 
 
-def _within(versions: set[int], field: Spec | None, key: str) -> set[int]:
-    declared = Versions.parse(field[key]) if field and key in field else NONE
+def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
+    """Those of a field's versions that a range of it holds; where it has no flexible ones of its own, its message's."""
+    default = message.get(key, "none") if key == "flexibleVersions" else "none"
+    declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from release_jars import jar as jar_of
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.archive.importer import import_release
@@ -35,12 +36,7 @@ def spec(name: str = "FooData", **keys: Any) -> str:
 
 
 def jar(folder: Path, entries: Mapping[str, str | bytes], name: str = CLIENTS) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry, content in entries.items():
-            archive.writestr(entry, content)
-    return path
+    return jar_of(folder, entries, name)
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -190,6 +186,7 @@ def test_the_caller_may_say_the_component(tmp_path: Path) -> None:
         ("FooRequest", "0-2", "4+", {"0+": "1"}),
         ("ControlledShutdownRequest", "0-3", "3+", {"0": "0", "1-2": "1", "3+": "2"}),
         ("ControlledShutdownRequest", "0", "none", {"0+": "0"}),
+        ("ControlledShutdownRequest", "0-3", "0+", {"0+": "2"}),
         ("ControlledShutdownResponse", "0-3", "3+", {"0-2": "0", "3+": "1"}),
         ("ApiVersionsRequest", "0-4", "3+", {"0-2": "1", "3+": "2"}),
         ("ApiVersionsResponse", "0-4", "3+", {"0+": "0"}),

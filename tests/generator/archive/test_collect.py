@@ -1,0 +1,295 @@
+"""Several releases become one archive: what is one message, its names, its history, and what is refused."""
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from release_jars import Spec, data, field, keyed, release
+
+from tagwire.errors import SpecError
+from tagwire.versions import Versions
+from tagwire_generator.archive.collect import Archive, collected
+from tagwire_generator.archive.history import Span
+from tagwire_generator.archive.release import Release, wire_texts
+from tagwire_generator.archive.wire_facts import digest_of
+from tagwire_generator.canonical import normal_form
+
+GONE = {"apiKey": 1, "type": "request", "name": "FooRequest", "validVersions": "none"}
+
+
+def archive(*oldest_first: Release) -> Archive:
+    return collected(oldest_first[::-1])
+
+
+def named(found: Archive) -> dict[str, tuple[str, list[str]]]:
+    """The versions and aliases of each message."""
+    return {spec.name: (spec.spec["validVersions"], spec.spec.get("aliases", [])) for spec in found.specs}
+
+
+def spans(found: Archive, name: str, component: str = "clients") -> dict[int, list[str]]:
+    versions = found.history.messages[component, name].versions
+    return {version: [f"{span.first} {span.last}" for span in spans] for version, spans in versions.items()}
+
+
+# ---------------------------------------------------------------- what is one message
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        # told by the key, whatever it is called
+        ([keyed("request", 1, "OldRequest", "0-1")], [keyed("request", 1, "NewRequest", "1-2")],
+         {"NewRequest": ("0-2", ["OldRequest"])}),
+        ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "BRequest", "0")],
+         {"ARequest": ("0", []), "BRequest": ("0", [])}),
+        ([keyed("request", 1, "ARequest", "0")], [keyed("response", 1, "AResponse", "0")],
+         {"ARequest": ("0", []), "AResponse": ("0", [])}),
+        ([keyed("metadata", 1, "QuotaRecord", "0")], [keyed("metadata", 1, "ClientQuotaRecord", "0-1")],
+         {"ClientQuotaRecord": ("0-1", ["QuotaRecord"])}),
+        # without a key by the name, or a longer or shorter one with the same bytes
+        ([data("0", name="Info")], [data("0-1", name="Info")], {"Info": ("0-1", [])}),
+        ([data("0-1", field("A"), name="Info")], [data("1", field("B"), name="InfoData")],
+         {"InfoData": ("0-1", ["Info"])}),
+        ([data("0-1", name="InfoData")], [data("1-2", name="Info")], {"Info": ("0-2", ["InfoData"])}),
+        ([data("0", field("A"), name="Info")], [data("0", name="InfoData")],
+         {"Info": ("0", []), "InfoData": ("0", [])}),
+        ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
+        ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
+        # a release that has both did not rename the one to the other
+        ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
+         {"Info": ("0", []), "InfoData": ("0-3", [])}),
+        ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],
+         {"Info": ("0", []), "InfoData": ("0-3", [])}),
+        # an API that is gone
+        ([keyed("request", 1, "OldRequest", "0-1")], [GONE], {"FooRequest": ("0-1", ["OldRequest"])}),
+        ([GONE], [GONE], {"FooRequest": ("none", [])}),
+        ([GONE], [keyed("request", 1, "NewRequest", "2")], {"NewRequest": ("2", ["FooRequest"])}),
+    ],
+)  # fmt: skip
+def test_a_message_is_found_again(
+    older: list[Spec], newer: list[Spec], expected: dict[str, tuple[str, list[str]]]
+) -> None:
+    assert named(archive(release("2.0", *older), release("3.0", *newer))) == expected
+
+
+def test_record_keys_are_told_apart_by_component() -> None:
+    def one(name: str, component: str, versions: str) -> Release:
+        return release(name, keyed("metadata", 1, f"{component.title()}Record", versions), component=component)
+
+    both = [
+        Release(name, one(name, "raft", v).sources + one(name, "cluster", v).sources)
+        for name, v in (("1.0", "0"), ("2.0", "1"))
+    ]
+    assert [(spec.component, spec.name, spec.spec["validVersions"]) for spec in archive(*both).specs] == [
+        ("cluster", "ClusterRecord", "0-1"),
+        ("raft", "RaftRecord", "0-1"),
+    ]
+
+
+def test_an_older_name_that_another_message_has_now_is_no_alias() -> None:
+    found = archive(
+        release("1.0", keyed("request", 1, "CommitRequest", "0"), keyed("request", 2, "OtherRequest", "0")),
+        release("2.0", keyed("request", 1, "LegacyCommitRequest", "0"), keyed("request", 2, "CommitRequest", "0")),
+    )
+    assert named(found) == {"LegacyCommitRequest": ("0", []), "CommitRequest": ("0", ["OtherRequest"])}
+
+
+def test_aliases_are_the_older_names_newest_first() -> None:
+    steps = [keyed("request", 1, f"{name}Request", "0") for name in ("A", "B", "A", "C")]
+    found = archive(*(release(f"{number}.0", step) for number, step in enumerate(steps, 1)))
+    assert named(found) == {"CRequest": ("0", ["ARequest", "BRequest"])}
+
+
+def test_aliases_that_specs_say_are_kept() -> None:
+    older, newer = data("0", name="Info", aliases=["Oldest"]), data("1", name="Info", aliases=["Middle"])
+    assert named(archive(release("1.0", older), release("2.0", newer))) == {"Info": ("0-1", ["Middle", "Oldest"])}
+
+
+def test_an_older_name_of_two_messages_is_an_alias_of_one() -> None:
+    found = archive(
+        release("1.0", keyed("request", 2, "OldRequest", "0")),
+        release("2.0", keyed("request", 1, "OldRequest", "0"), keyed("request", 2, "BRequest", "0")),
+        release("3.0", keyed("request", 1, "ARequest", "0"), keyed("request", 2, "BRequest", "0")),
+    )
+    assert named(found) == {"ARequest": ("0", ["OldRequest"]), "BRequest": ("0", [])}
+
+
+def test_specs_of_core_are_where_they_went() -> None:
+    core = release("2.0", data("0-1", field("A"), name="Info"), component="core")
+    found = archive(core, release("3.0", data("1", field("A"), name="Info"), component="raft"))
+    assert [(spec.component, spec.spec["validVersions"]) for spec in found.specs] == [("raft", "0-1")]
+
+
+def test_coordinator_records_are_one_before_and_after_4_1() -> None:
+    old = [data("2", field("Group", "string"), name="GroupKey"), data("0-1", field("G"), name="GroupValue")]
+    new = [
+        keyed("coordinator-key", 2, "GroupKey", "0", field("Group", "string")),
+        keyed("coordinator-value", 2, "GroupValue", "1", field("G")),
+    ]
+    found = archive(release("3.9", *old, component="group"), release("4.1", *new, component="group"))
+    assert spans(found, "GroupKey", "group") == {0: ["3.9 4.1"]}
+    assert spans(found, "GroupValue", "group") == {0: ["3.9 3.9"], 1: ["3.9 4.1"]}
+
+
+# ---------------------------------------------------------------- history
+
+
+def test_which_releases_have_which_versions() -> None:
+    found = archive(
+        release("1.0", data("0-1", field("A"))),
+        release("1.1", data("0-2", field("A")), data("0", name="Other")),
+        release("1.2", data("1-2", field("Renamed"))),
+    )
+    assert spans(found, "FooData") == {0: ["1.0 1.1"], 1: ["1.0 1.2"], 2: ["1.1 1.2"]}
+    assert spans(found, "Other") == {0: ["1.1 1.1"]}
+    assert [message.redefined for message in found.history.messages.values()] == [(), ()]
+
+
+def test_a_version_that_was_away_for_a_release() -> None:
+    has, lacks = data("0-1", field("A")), data("1", field("A"))
+    found = archive(release("1.0", has), release("1.1", lacks), release("1.2", has))
+    assert spans(found, "FooData") == {0: ["1.0 1.0", "1.2 1.2"], 1: ["1.0 1.2"]}
+    assert found.history.messages["clients", "FooData"].redefined == ()
+
+
+def test_an_artifact_that_a_release_lacks_is_no_gap() -> None:
+    streams = [release(name, data("0", name="Info"), component="streams") for name in ("1.0", "1.2")]
+    others = [release(name, data("0")) for name in ("1.0", "1.1", "1.2")]
+    found = archive(
+        Release("1.0", streams[0].sources + others[0].sources),
+        others[1],
+        Release("1.2", streams[1].sources + others[2].sources),
+    )
+    assert spans(found, "Info", "streams") == {0: ["1.0 1.2"]}
+
+
+def test_a_version_that_was_redefined_has_both_layouts_and_the_newest_decides() -> None:
+    found = archive(
+        release("1.0", data("0", field("OldName"))),
+        release("1.1", data("0", field("A"))),
+        release("1.2", data("0", field("A", "int64"), field("B"))),
+    )
+    message = found.history.messages["clients", "FooData"]
+    assert message.redefined == (0,)
+    assert message.versions[0] == (
+        Span("1.0", "1.1", digest_of("int32"), "a int32"),
+        Span("1.2", "1.2", digest_of("int64, int32"), "a int64, b int32"),
+    )
+    assert wire_texts(found.specs[0].spec) == {0: "int64, int32"}
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_core_without_a_home_is_refused() -> None:
+    core = release("2.0", data("0", name="Info"), component="core")
+    for others in ([], [release("3.0", data("0", name="Other"), component="raft")]):
+        with pytest.raises(SpecError, match=r"2\.0/Info\.json: no newer release says to which component Info belongs"):
+            archive(core, *others)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "message"),
+    [
+        ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")], [],
+         "BRequest and ARequest (2.0/ARequest.json) are one message, of one key or one name, but both are of"),
+        ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")],
+         [keyed("request", 1, "CRequest", "0")],
+         "2.0/BRequest.json: BRequest and ARequest (2.0/ARequest.json) are one message"),
+        ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "ARequest", "0")],
+         "2.0/ARequest.json: ARequest is another message in newer releases (3.0/ARequest.json)"),
+        ([data("0", name="Info")], [data("0", name="Info", type="header")],
+         "2.0/Info.json: Info is another message in newer releases (3.0/Info.json)"),
+        ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
+        # fields of versions that only the older release has stand in another order there
+        ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
+         "FooData version 0 is [int32, int8] in release 2.0, but would be [int8, int32] when merged"),
+        # two fields of the older release are one now
+        ([data("0-2", field("A", versions="0-1"), field("B", versions="2+"))], [data("1-2", field("Both"))],
+         "FooData version 0 is [int32] in release 2.0, but would be [] when merged"),
+    ],
+)  # fmt: skip
+def test_releases_that_are_no_archive_are_refused(older: list[Spec], newer: list[Spec], message: str) -> None:
+    releases = [release("2.0", *older), *([release("3.0", *newer)] if newer else [release("3.0", data("9"))])]
+    with pytest.raises(SpecError, match=re.escape(message)):
+        archive(*releases)
+
+
+# ---------------------------------------------------------------- any history keeps its bytes
+
+_TYPES = ("int32", "string", "bytes", "[]int8", "[]string", "Inner", "[]Part")
+_STEPS = st.sampled_from(["add", "add", "tag", "end", "rename", "rename struct", "nullable", "drop", "nothing"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Spec]:
+    """A message in three or four releases, oldest first, changed as the rules of evolution allow."""
+    spec: dict[str, Any] = {"type": "data", "name": "FooData", "validVersions": "0-1", "flexibleVersions": "1+"}
+    names = map("F{}".format, count())
+    spec["fields"] = [_field(draw, names, "0+") for _ in range(draw(st.integers(1, 3)))]
+    low, high, found = 0, 1, list[Spec]()
+    for number in range(draw(st.integers(3, 4))):
+        before = high
+        for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
+            if step == "drop":
+                low = min(low + 1, before)  # two releases that share no version can't show what was renamed
+                continue
+            high += step != "nothing"
+            _change(draw, names, spec["fields"], step, high)
+        valid = Versions(low, high)
+        spec["validVersions"] = str(valid)
+        # what is in no valid version any more is left away, as the rules want it (TW310)
+        spec["fields"] = [each for each in spec["fields"] if Versions.parse(each["versions"]) & valid]
+        used = any(each["type"] == "[]Part" for each in spec["fields"])
+        spec["commonStructs"] = [{"name": "Part", "versions": "0+", "fields": [field("P")]}] if used else []
+        found.append(normal_form(spec))
+    return found
+
+
+def _field(draw: st.DrawFn, names: Iterator[str], versions: str) -> Spec:
+    kind, name = draw(st.sampled_from(_TYPES)), next(names)
+    if kind == "Inner":
+        return field(name, f"S{name}", versions, fields=[field("A", versions=versions), field("B", "string", versions)])
+    return field(name, kind, versions)
+
+
+def _change(draw: st.DrawFn, names: Iterator[str], fields: list[Spec], step: str, version: int) -> None:
+    """One step, made in a version that is new."""
+    plain = [each for each in fields if "tag" not in each and each["versions"].endswith("+")]
+    index = draw(st.integers(0, len(fields)))
+    if step == "add":
+        fields.insert(index, _field(draw, names, f"{version}+"))
+    elif step == "tag":
+        tag = sum("tag" in each for each in fields)
+        keys = {"tag": tag, "taggedVersions": f"{version}+"}
+        fields.insert(index, field(next(names), "string", f"{version}+", **keys))
+    elif plain:
+        chosen = draw(st.sampled_from(plain))
+        if step == "end" and len(plain) > 1:
+            chosen["versions"] = chosen["versions"].replace("+", f"-{version - 1}")
+        elif step == "rename":
+            chosen["name"] = next(names)
+        elif step == "rename struct" and "fields" in chosen:
+            chosen["type"] = f"S{next(names)}"
+        elif step == "nullable" and chosen["type"] != "int32" and "nullableVersions" not in chosen:
+            chosen["nullableVersions"] = f"{version}+"
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories())
+def test_every_version_has_the_bytes_of_the_newest_release_that_has_it(oldest_first: list[Spec]) -> None:
+    expected: dict[int, str] = {}
+    for spec in oldest_first:
+        expected |= wire_texts(spec)
+    found = archive(*(release(f"{number}.0", spec) for number, spec in enumerate(oldest_first, 1)))
+    [merged] = found.specs
+    assert wire_texts(merged.spec) == expected
+    [history] = found.history.messages.values()
+    assert {version: spans[-1].digest for version, spans in history.versions.items()} == {
+        version: digest_of(text) for version, text in expected.items()
+    }
+    assert history.redefined == ()

@@ -1,0 +1,272 @@
+"""Two specs of one message become one: a row for each thing that a release may change, and for each refusal."""
+
+import re
+from typing import Any
+
+import pytest
+from release_jars import Spec, data, field, keyed
+
+from tagwire.errors import SpecError
+from tagwire.versions import Versions
+from tagwire_generator.archive.merge import merged
+from tagwire_generator.archive.release import wire_texts
+
+TAG: Spec = {"tag": 0, "taggedVersions": "0+"}
+PARTS = [field("P"), field("Q", "string")]
+
+
+def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str, Any]:
+    return {"commonStructs": [{"name": name, "versions": versions, "fields": list(fields)}]}
+
+
+def merge(newer: Spec, older: Spec) -> Spec:
+    """The merged spec, with the bytes of both held to be in it."""
+    result = merged(newer, older)
+    added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
+    theirs = {version: text for version, text in wire_texts(older).items() if version in added}
+    assert wire_texts(result) == {**theirs, **wire_texts(newer)}
+    return result
+
+
+def shown(spec: Spec) -> list[str]:
+    return [f"{each['name']} {each['type']} {each['versions']}" for each in spec["fields"]]
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "versions", "fields"),
+    [
+        # versions that were dropped
+        (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
+        (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
+        (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
+        # the newer one has all: it stays as it is
+        (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
+        # renamed
+        (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
+        # only in versions that are gone: where they stood
+        (
+            data("2", field("A"), field("C")),
+            data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
+            "0-2",
+            ["First int32 0", "A int32 0+", "Mid int32 0-1", "C int32 0+"],
+        ),
+        (
+            data("1-2", field("A"), field("New", versions="2+")),
+            data("0-1", field("A"), field("Last", versions="0")),
+            "0-2",
+            ["A int32 0+", "Last int32 0", "New int32 2+"],
+        ),
+        # fields that neither side has in a version of its own are no fields
+        (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
+        # ranges are drawn anew only where they have to be
+        (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
+         ["A int32 0+", "B int32 2+"]),
+        (data("2-3", field("A", versions="2+")), data("1-2", field("A", versions="1+")), "1-3", ["A int32 1+"]),
+        (data("2-3", field("A", versions="2")), data("0-2", field("A", versions="1+")), "0-3", ["A int32 1-2"]),
+        (data("2-3", field("A", versions="3+")), data("0-2"), "0-3", ["A int32 3+"]),
+        (data("2-3", field("A", versions="0+")), data("0-1"), "0-3", ["A int32 2+"]),
+    ],
+)  # fmt: skip
+def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: list[str]) -> None:
+    result = merge(newer, older)
+    assert (result["validVersions"], shown(result)) == (versions, fields)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "ranges"),
+    [
+        # nullable, tagged and flexible ranges of a field
+        ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
+        ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
+        ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
+        ({"nullableVersions": "2+"}, {"nullableVersions": "1+"}, {"versions": "0+", "nullableVersions": "1+"}),
+        (
+            {**TAG, "versions": "1+", "taggedVersions": "1+"},
+            {"versions": "9+"},
+            {"versions": "2+", "taggedVersions": "2+"},
+        ),
+        ({**TAG}, {**TAG, "versions": "1+", "taggedVersions": "1+"}, {"versions": "1+", "taggedVersions": "1+"}),
+        ({"flexibleVersions": "none"}, {"flexibleVersions": "none"}, {"versions": "0+", "flexibleVersions": "none"}),
+        ({"flexibleVersions": "2+"}, {"flexibleVersions": "none"}, {"versions": "0+", "flexibleVersions": "2+"}),
+        ({"flexibleVersions": "none"}, {}, {"versions": "0+", "flexibleVersions": "0-1"}),
+        ({}, {"flexibleVersions": "none"}, {"versions": "0+", "flexibleVersions": "2+"}),
+        ({}, {}, {"versions": "0+"}),
+    ],
+)  # fmt: skip
+def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
+    def one(versions: str, keys: Spec) -> Spec:
+        return data(versions, {**field("A", "string"), **keys}, flexible="0+")
+
+    [found] = merge(one("2-3", newer), one("0-1", older))["fields"]
+    assert {key: value for key, value in found.items() if key.endswith("ersions")} == ranges
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        ({"deprecatedVersions": "2"}, {"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-2"}),
+        ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
+        ({}, {}, {}),
+        ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
+        # the preview of an older release is no preview of a newer one
+        ({}, {"latestVersionUnstable": True}, {}),
+        ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
+        ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
+        ({"headerVersions": {"0+": "2"}}, {}, {"headerVersions": {"0+": "2"}}),
+        ({}, {"headerVersions": {"0+": "1"}}, {"headerVersions": {"0+": "1"}}),
+        (
+            {"headerVersions": {"0+": "2"}},
+            {"headerVersions": {"0": "0", "1+": "1"}},
+            {"headerVersions": {"0": "0", "1": "1", "2+": "2"}},
+        ),
+        (
+            {"headerVersions": {"0-2": "1", "3+": "2"}},
+            {"headerVersions": {"0+": "1"}},
+            {"headerVersions": {"0-2": "1", "3+": "2"}},
+        ),
+    ],
+)
+def test_what_is_said_of_the_whole_message(newer: Spec, older: Spec, expected: Spec) -> None:
+    result = merge(keyed("request", 1, "FooRequest", "2-3", **newer), keyed("request", 1, "FooRequest", "0-2", **older))
+    keys = ("deprecatedVersions", "latestVersionUnstable", "listeners", "headerVersions")
+    assert {key: result[key] for key in keys if key in result} == expected
+
+
+def test_a_preview_that_only_the_older_release_has_stays_one() -> None:
+    newer, older = (keyed("request", 1, "FooRequest", versions) for versions in ("0-2", "0-3"))
+    assert merge(newer, {**older, "latestVersionUnstable": True})["latestVersionUnstable"] is True
+    assert "latestVersionUnstable" not in merge({**newer, "latestVersionUnstable": True}, older)
+
+
+@pytest.mark.parametrize(("newer", "older"), [("2+", "2+"), ("2+", "none"), ("0+", "9+"), ("2+", "0+")])
+def test_flexible_versions(newer: str, older: str) -> None:
+    result = merge(data("2-3", field("A"), flexible=newer), data("0-1", field("A"), flexible=older))
+    assert result["flexibleVersions"] == ("0+" if older == "0+" else "2+")
+
+
+# ---------------------------------------------------------------- structs
+
+
+def test_renamed_structs_and_members() -> None:
+    newer = data("1-2", field("Items", "[]Item", fields=[field("Id"), field("New", versions="2+")]))
+    older = data("0-1", field("Entries", "[]Entry", fields=[field("Old", "int8", "0"), field("Key")]))
+    [found] = merge(newer, older)["fields"]
+    assert (found["name"], found["type"], shown(found)) == (
+        "Items",
+        "[]Item",
+        ["Old int8 0", "Id int32 0+", "New int32 2+"],
+    )
+
+
+def test_a_common_struct_that_became_inline() -> None:
+    newer = data("1", field("A", "Inner", fields=PARTS))
+    older = data("0-1", field("A", "Part"), field("B", "[]Part", "0"), **common(*PARTS, field("Z", versions="0")))
+    result = merge(newer, older)
+    assert shown(result) == ["A Inner 0+", "B []Part 0"]
+    assert shown(result["fields"][0]) == ["P int32 0+", "Q string 0+", "Z int32 0"]
+    assert [(struct["name"], shown(struct)) for struct in result["commonStructs"]] == [
+        ("Part", ["P int32 0+", "Q string 0+", "Z int32 0"])
+    ]
+
+
+def test_inline_structs_that_became_one_common_one() -> None:
+    inner = [*PARTS, field("Z", versions="0")]
+    newer = data("1", field("A", "Part"), field("B", "[]Part"), **common(*PARTS))
+    older = data("0-1", field("A", "X", fields=inner), field("B", "[]Y", fields=inner))
+    result = merge(newer, older)
+    assert shown(result) == ["A Part 0+", "B []Part 0+"]
+    assert [shown(struct) for struct in result["commonStructs"]] == [["P int32 0+", "Q string 0+", "Z int32 0"]]
+
+
+def test_a_common_struct_that_was_renamed_and_has_an_older_use() -> None:
+    newer = data("1", field("A", "[]Part"), **common(*PARTS))
+    older = data("0-1", field("A", "[]Old"), field("B", "Old", "0"), **common(*PARTS, name="Old"))
+    result = merge(newer, older)
+    assert shown(result) == ["A []Part 0+", "B Part 0"]
+    assert [struct["name"] for struct in result["commonStructs"]] == ["Part"]
+
+
+def test_common_structs_inside_each_other_and_only_in_old_versions() -> None:
+    structs = [
+        {"name": "Outer", "versions": "0", "fields": [field("I", "[]Inner", "0")]},
+        {"name": "Inner", "versions": "0", "fields": [field("J", versions="0")]},
+    ]
+    older = data("0-1", field("A"), field("B", "Outer", "0"), commonStructs=structs)
+    result = merge(data("1", field("A")), older)
+    assert [struct["name"] for struct in result["commonStructs"]] == ["Outer", "Inner"]
+
+
+# ---------------------------------------------------------------- APIs that are gone
+
+
+def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
+    gone = {"apiKey": 1, "type": "request", "name": "NewRequest", "validVersions": "none"}
+    older = keyed("request", 1, "OldRequest", "0-2", field("A"))
+    assert merged(gone, older) == {**older, "name": "NewRequest"}
+    assert merged(gone, gone) == gone
+    assert merged(older, gone) == older
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "message"),
+    [
+        (data("3"), data("0-1"), "FooData: validVersions would be 0-3 without [2], which no range of versions can say"),
+        (
+            data("2-3", field("A", versions="3+")),
+            data("0-2", field("A", versions="0-1")),
+            "FooData.A would be 0-3 without [2]",
+        ),
+        (
+            data("2-3", field("A", "string", nullableVersions="3+")),
+            data("0-2", field("A", "string", nullableVersions="0-1")),
+            "FooData.A: nullableVersions would be 0-3 without [2]",
+        ),
+        (data("2-3", flexible="3+"), data("0-2", flexible="0+"), "FooData: flexibleVersions would be 0-3 without [2]"),
+        (
+            keyed("request", 1, "FooRequest", "2-3", deprecatedVersions="3"),
+            keyed("request", 1, "FooRequest", "0-1", deprecatedVersions="0"),
+            "FooRequest: deprecatedVersions would be 0-3 without [1, 2]",
+        ),
+        (data("1", field("A", "int8", "1+")), data("0", field("A")), "FooData: A is int32 in versions that only"),
+        (
+            data("1-2", field("A", versions="0-1"), field("B", versions="2+")),
+            data("0-2", field("N")),
+            "FooData.n stands where a does in one version, and where b stands in another",
+        ),
+        # a tag can't end
+        (
+            data("1-2", flexible="0+"),
+            data("0-1", field("A", **TAG), flexible="0+"),
+            "error TW604: field A is tagged in 0 only",
+        ),
+        (
+            data("1-2", flexible="9+"),
+            data("0-1", flexible="0+"),
+            "error TW205: flexibleVersions is 0, but no version can stop",
+        ),
+        (
+            data("1", field("A", "string", nullableVersions="0+", default="null")),
+            data("0-1", field("A", "string")),
+            "FooData would break rules of the spec language:\n<spec>:7:",
+        ),
+        (
+            data("1", field("A", "Part", fields=PARTS)),
+            data("0-1", field("A", "Part"), field("B", "Part", "0"), **common(*PARTS)),
+            "error TW304: struct Part is declared already",
+        ),
+    ],
+)
+def test_what_no_spec_can_say_is_refused(newer: Spec, older: Spec, message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        merged(newer, older)
+
+
+def test_the_draft_dialect_is_refused() -> None:
+    draft = {key: value for key, value in data("0-1").items() if key != "flexibleVersions"}
+    draft["versionsWithOptional"] = "1+"
+    for newer, older in ((draft, data("2")), (data("2"), draft)):
+        with pytest.raises(SpecError, match="releases in the draft dialect"):
+            merged(newer, older)

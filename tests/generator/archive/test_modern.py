@@ -1,0 +1,77 @@
+"""Coordinator records of releases up to 4.0, in the form of those since."""
+
+import re
+from typing import Any
+
+import pytest
+from release_jars import Spec, data, field, release
+
+from tagwire.errors import SpecError
+from tagwire_generator.archive.modern import modern_records
+from tagwire_generator.archive.release import wire_texts
+
+
+def modern(*specs: Spec, component: str = "group") -> dict[str, Spec]:
+    found = modern_records(release("3.9.0", *specs, component=component).specs)
+    assert all(spec.name == spec.spec["name"] for spec in found)
+    return {spec.name: spec.spec for spec in found}
+
+
+GROUP = field("Group", "string")
+
+
+def test_a_key_is_its_version_of_the_old_spec() -> None:
+    key = data("2", GROUP, field("Gone", versions="0-1"), field("New", versions="2+"), name="FooKey")
+    value = data("0-3", field("Generation"), name="FooValue", flexible="3+")
+    found = modern(key, value)
+    assert list(found) == ["FooKey", "FooValue"]
+    assert {name: found["FooKey"][name] for name in ("type", "apiKey", "validVersions", "flexibleVersions")} == {
+        "type": "coordinator-key",
+        "apiKey": 2,
+        "validVersions": "0",
+        "flexibleVersions": "none",
+    }
+    assert [(each["name"], each["versions"]) for each in found["FooKey"]["fields"]] == [("Group", "0"), ("New", "0")]
+    assert wire_texts(found["FooKey"]) == {0: wire_texts(key)[2]}
+    assert (found["FooValue"]["type"], found["FooValue"]["apiKey"]) == ("coordinator-value", 2)
+    assert wire_texts(found["FooValue"]) == wire_texts(value)
+
+
+def test_a_key_of_two_types_is_two_keys() -> None:
+    members = [field("Index"), field("Rack", "string", nullableVersions="1+")]
+    parts = {"name": "Part", "versions": "1", "fields": members}
+    old = data("0-1", GROUP, field("Parts", "[]Part", "1"), name="FooKey", commonStructs=[parts])
+    found = modern(old, data("0-1", name="FooValue"))
+    assert [(name, spec["apiKey"]) for name, spec in found.items()] == [
+        ("LegacyFooKey", 0),
+        ("FooKey", 1),
+        ("FooValue", 1),
+    ]
+    assert wire_texts(found["LegacyFooKey"])[0] == wire_texts(old)[0] == "string"
+    assert wire_texts(found["FooKey"])[0] == wire_texts(old)[1] == "string, []{int32, string?}"
+
+
+@pytest.mark.parametrize(
+    ("specs", "component"),
+    [
+        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),  # no coordinator's
+        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without key
+        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a key that is gone
+        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # modern already
+    ],
+)
+def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> None:
+    assert list(modern(*specs, component=component).values()) == specs
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"versions": "0-2"}, "the key FooKey has versions 0-2; each is a record type, and of more than two it can't"),
+        ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
+    ],
+)
+def test_keys_as_kafka_has_none_are_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)) as caught:
+        modern(data(**keys, name="FooKey"))
+    assert caught.value.file == "3.9.0/FooKey.json"

@@ -1,0 +1,66 @@
+"""What the importer mends in a spec and says, and what it leaves to the rules."""
+
+import pytest
+
+from tagwire_generator.archive.release_source import SpecText
+from tagwire_generator.archive.slips import mended
+
+HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
+WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'
+MENDED = {"type": "data", "name": "FooData", "validVersions": "0", "flexibleVersions": "none", "fields": []}
+
+REST = "stands behind the end of the spec; a file holds one JSON object and no more; it is left away"
+
+
+def source(text: str) -> SpecText:
+    return SpecText("a.jar!message/Foo.json", "Foo", "clients", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (f"{{ {WHOLE} }}", []),
+        (f"{{ {WHOLE} }}\n// the end\n", []),
+        (f"{{ {WHOLE} }}\n}}\n", [f"line 2: '}}' {REST}"]),
+        (f"{{\n{WHOLE} }} {{}} []", [f"line 2: '{{' {REST}"]),
+        (
+            f'{{ "name": "BarData", {WHOLE} }}',
+            ["line 1: the key 'name' stands in this object already, in line 1; the last counts"],
+        ),
+        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; none are taken"]),
+        (
+            f'{{ {HEAD}, "fields": [],\n"fields": [] }}\n}}',
+            [
+                f"line 3: '}}' {REST}",
+                "line 2: the key 'fields' stands in this object already, in line 1; the last counts",
+                "has no flexibleVersions; none are taken",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_slips_are_mended_and_said(text: str, notes: list[str]) -> None:
+    tree, said, errors = mended(source(text))
+    assert errors == []
+    assert tree == MENDED
+    assert list(said) == notes
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("", {"TW103"}),
+        ("{} {}", {"TW113", "TW204"}),
+        ("3 {}", {"TW109"}),
+        (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
+        # behind a slip there may be errors; they are found, and nothing crashes on them
+        (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
+        (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
+        (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),
+        (f'{{ {HEAD}, "fields": [{{"name": "A", "type": "Nowhere", "versions": "0"}}] }}', {"TW204", "TW306"}),
+    ],
+)  # fmt: skip
+def test_errors_are_no_slips(text: str, rules: set[str]) -> None:
+    tree, notes, errors = mended(source(text))
+    assert (tree, notes) == (None, ())
+    assert {problem.rule for problem in errors} == rules
+    assert {problem.file for problem in errors} == {"a.jar!message/Foo.json"}

@@ -1,0 +1,60 @@
+"""Small releases for the tests of the archive: specs, jars that hold them, releases as the importer reads them."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tagwire_generator.archive.release import ImportedSpec, Release, Source
+from tagwire_generator.canonical import canonical_text, normal_form
+from tagwire_generator.reader import read_spec
+
+__all__ = ["Spec", "data", "field", "jar", "jars", "keyed", "release"]
+
+Spec = dict[str, Any]
+
+
+def field(name: str, type: str = "int32", versions: str = "0+", **keys: Any) -> Spec:
+    return {"name": name, "type": type, "versions": versions, **keys}
+
+
+def data(versions: str, *fields: Spec, name: str = "FooData", flexible: str = "none", **keys: Any) -> Spec:
+    """A valid spec of kind data in normal form."""
+    head = {"type": "data", "name": name, "validVersions": versions, "flexibleVersions": flexible}
+    spec = normal_form({**head, "fields": list(fields), **keys})
+    problems = read_spec(canonical_text(spec)).problems
+    assert [problem.message for problem in problems if problem.severity == "error"] == []
+    return spec
+
+
+def keyed(kind: str, key: int, name: str, versions: str, *fields: Spec, **keys: Any) -> Spec:
+    """A valid spec of a kind that has API keys, in normal form."""
+    return data(versions, *fields, name=name, type=kind, apiKey=key, **keys)
+
+
+def release(name: str, *specs: Spec, component: str = "clients") -> Release:
+    """A release with one source of one component."""
+    found = tuple(ImportedSpec(spec["name"], component, spec, f"{name}/{spec['name']}.json") for spec in specs)
+    return Release(name, (Source(Path(f"kafka-{component}-{name}.jar"), found),))
+
+
+def jar(folder: Path, entries: Mapping[str, str | bytes], name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+    return path
+
+
+def jars(folder: Path, releases: Mapping[str, list[Spec]], artifact: str = "kafka-clients") -> list[Path]:
+    """A jar for each release."""
+    return [
+        jar(
+            folder,
+            {f"common/message/{spec['name']}.json": json.dumps(spec) for spec in specs},
+            f"{artifact}-{name}.jar",
+        )
+        for name, specs in releases.items()
+    ]
