@@ -9,6 +9,17 @@ SECOND = $(shell for python in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions
 SECOND_BIN := .venv-3.13/bin
 SECOND_STAMP := .venv-3.13/.installed
 
+# What the native engine is made of. Where a compiler is, it must compile: a mistake must not end as a pure engine.
+ENGINE := runtime/tagwire/_engine.pyx $(wildcard runtime/tagwire/_native/*)
+CAN_COMPILE = $(shell command -v cc >/dev/null && $(PYTHON) -c 'import pathlib, sysconfig; \
+    print("yes" if pathlib.Path(sysconfig.get_path("include"), "Python.h").exists() else "")' 2>/dev/null)
+export TAGWIRE_BUILD ?= $(if $(CAN_COMPILE),require,auto)
+WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
+
+# What encodes and decodes, and so runs once more with the pure engine.
+ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
+    tests/test_golden_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
+
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
 INSTALLED := $(CURDIR)/$(WHEEL)/venv/bin/python
@@ -27,15 +38,17 @@ help: ## print the targets
 install: $(STAMP) ## make .venv with everything in it, tagwire itself in editable mode
 
 # Again whenever the pins, the metadata or the build hook change; otherwise nothing is run.
-$(STAMP): pyproject.toml constraints.txt hatch_build.py
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tagwire needs Python 3.11 or later: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	@$(BIN)/python $(WHICH_ENGINE)
 	@touch $@
 
-$(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py
+$(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	$(SECOND) -m venv .venv-3.13
 	$(SECOND_BIN)/python -m pip install --quiet --no-compile --editable '.[test]'
+	@$(SECOND_BIN)/python $(WHICH_ENGINE)
 	@touch $@
 
 demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real traffic
@@ -43,11 +56,14 @@ demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real 
 	$(BIN)/tagwire demo tests/data/captures/captures.jsonl.gz
 
 # The last command of either branch is pytest: its closing line is the last one printed.
-test: $(STAMP) ## run the whole suite, and most of it on Python 3.13 where there is one
+test: $(STAMP) ## run the whole suite, what encodes and decodes with both engines, and most on Python 3.13 where there is one
 	$(BIN)/python -m pytest
+	TAGWIRE_ENGINE=python $(BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS)
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
-	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && $(SECOND_BIN)/python -m pytest -m 'not slow and not package'
+	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
+	TAGWIRE_ENGINE=python $(SECOND_BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS) && \
+	$(SECOND_BIN)/python -m pytest -m 'not slow and not package'
 
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
@@ -78,7 +94,7 @@ generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
 
 # The peers get an environment of their own: they are nothing that we develop with.
-.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt
+.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt $(ENGINE)
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --no-compile --requirement bench/requirements.txt --editable .
 	@touch $@
@@ -99,4 +115,5 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 
 clean: ## remove everything that git does not keep
 	rm -rf .venv .venv-3.13 .venv-bench build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -f runtime/tagwire/_engine.*.so runtime/tagwire/_engine.*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +
