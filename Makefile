@@ -30,7 +30,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-wheel fix generate bench lock dist clean
+.PHONY: help install demo test check check-source check-wheel sanitize fuzz fix generate bench lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -89,6 +89,19 @@ check-wheel: $(STAMP)
 fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/black --quiet .
+
+# The engine with a watch on every access to memory and every overflow; what leaks, test_native_memory.py finds.
+SANITIZE := build/sanitize
+WATCH := -fsanitize=address,undefined
+SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
+    tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/test_kafka_cases.py
+sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
+	rm -rf $(SANITIZE)
+	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \
+	    $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZE) .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native \
+	    $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZE_TESTS)
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate

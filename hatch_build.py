@@ -132,7 +132,8 @@ def compiled(root: Path, work: Path) -> Path:
         include_dirs=[f"{PACKAGE}/_native"],
         define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
         py_limited_api=stable,
-        extra_compile_args=[] if os.name == "nt" else COMPILE_ARGS,
+        # What the builder asks for comes last, so that it wins.
+        extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
     )
     with contextlib.chdir(root):  # relative sources: Cython writes their names into the module
         modules = cythonize([extension], build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]

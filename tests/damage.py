@@ -136,6 +136,18 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 
 
+def _off_by_one(data: bytearray, at: int, random: Random) -> None:
+    """A number of one, two or four bytes becomes the next one: a length, a count, a tag or a marker that almost fits."""
+    width = random.choice((1, 1, 2, 4))
+    number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
+    data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
+
+
+def _marker(data: bytearray, at: int, random: Random) -> None:
+    """Null where something is, or the other way round: with the bytes that follow, or without."""
+    data[at : at + random.randrange(2)] = random.choice((b"\xff", b"\x01", b"\x00", b"\xff\xff", b"\xff\xff\xff\xff"))
+
+
 def _tagged(data: bytearray, at: int, random: Random) -> None:
     """A byte becomes a tag section, perhaps one whose count or size lies."""
     value = random.randbytes(random.randrange(4))
@@ -159,6 +171,9 @@ _KINDS: Final[Sequence[Callable[[bytearray, int, Random], Any]]] = (
     _int32,
     _varint,
     _long_varint,
+    _off_by_one,
+    _off_by_one,
+    _marker,
     _tagged,
     _tagged,
     _trailing,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MemberDescriptorType, NoneType
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cython cimport no_gc_clear
 
 from tagwire.buffers import as_bytes, as_view
 from tagwire.layout import (
@@ -35,12 +36,14 @@ __all__ = ["Codec", "NotNative", "Plan"]
 
 cdef int TAG_MAX = 0xFFFF  # of the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
+cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look into a dict
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "_native/declarations.pxi"
 include "_native/plain.pxi"
 include "_native/slots.pxi"
 include "_native/plan.pxi"
+include "_native/late.pxi"
 include "_native/serializer.pxi"
 include "_native/calls.pxi"
 

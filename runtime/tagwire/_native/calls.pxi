@@ -8,6 +8,7 @@ cdef enum:
     TABLE = 64  # versions that are found without a dict
 
 
+@no_gc_clear
 cdef class Codec:
     """All versions of one message."""
 
@@ -31,32 +32,28 @@ cdef class Codec:
             "encoded_size": descriptor(self.message, &ENCODED_SIZE),
         }
 
-    def decode(self, data, version, *, strict=True, views=False, limits=DEFAULT_LIMITS, gc=True):
+    def decode(self, data, version, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
         """decode($self, data, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that `data` holds, from its first byte to its last; see `tagwire.Message.decode`."""
-        cdef Py_ssize_t end
         cdef Plan plan = self.plan(version)
         if plan is None:
             return self.message.serializer(version).decode(data, strict=strict, views=views, limits=limits)
-        return plan.read(data, 0, True, strict, views, limits, gc, &end)
+        return plan.read(data, 0, NULL, strict, views, limits, gc)
 
-    def decode_from(self, data, version, offset=0, *, strict=True, views=False, limits=DEFAULT_LIMITS, gc=True):
+    def decode_from(self, data, version, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
         """decode_from($self, data, version, offset=0, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         cdef Py_ssize_t end
         cdef Plan plan = self.plan(version)
         if plan is None:
             serializer = self.message.serializer(version)
             return serializer.decode_from(data, offset, strict=strict, views=views, limits=limits)
-        value = plan.read(data, offset, False, strict, views, limits, gc, &end)
+        value = plan.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
     cdef Plan plan(self, object version):
         """The plan of a version; None where the pure engine has it. Raises UnsupportedVersionError."""
-        cdef long index
-        if type(version) is int:
-            try:
-                index = <long>version - self.low
-            except OverflowError:
-                index = -1
+        cdef int64_t index
+        if tw_plain_int(version, &index):
+            index -= self.low
             if 0 <= index < TABLE and self.table[index] != NULL:
                 return <Plan>self.table[index]
         found = self.message.serializer(version)

@@ -38,17 +38,30 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Whether an int is small enough to be read without a call, and what it is. */
+/* The number of an int that is no subclass, if it can be had without further ado: 1, or 0 where it can't. */
+static inline int tw_plain_int(PyObject *value, int64_t *x)
+{
+    if (TW_UNLIKELY(!PyLong_CheckExact(value)))
+        return 0;
 #if defined(Py_LIMITED_API)
-#  define TW_INT_IS_SMALL(value) 0
-#  define TW_SMALL_INT(value) 0
+    *x = PyLong_AsLongLong(value);
+    if (*x == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return 1;
 #elif PY_VERSION_HEX >= 0x030C0000
-#  define TW_INT_IS_SMALL(value) PyUnstable_Long_IsCompact((PyLongObject *)(value))
-#  define TW_SMALL_INT(value) ((int64_t)PyUnstable_Long_CompactValue((PyLongObject *)(value)))
+    if (TW_UNLIKELY(!PyUnstable_Long_IsCompact((PyLongObject *)value)))
+        return 0;
+    *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
+    return 1;
 #else
-#  define TW_INT_IS_SMALL(value) ((size_t)(Py_SIZE(value) + 1) <= 2)
-#  define TW_SMALL_INT(value) ((int64_t)Py_SIZE(value) * ((PyLongObject *)(value))->ob_digit[0])
+    if (TW_UNLIKELY((size_t)(Py_SIZE(value) + 1) > 2))
+        return 0;
+    *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
+    return 1;
 #endif
+}
 
 /* What a class's namespace and those of its bases hold under a name: borrowed, and NULL without an error. */
 #ifndef Py_LIMITED_API

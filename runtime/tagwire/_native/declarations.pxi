@@ -15,6 +15,7 @@ cdef extern from "plan.h":
     void *PyType_GetSlot(PyTypeObject *, int)
     PyObject *tw_class_attribute(PyTypeObject *, PyObject *)
     PyObject *TW_SLOT(void *, Py_ssize_t)
+    bint tw_plain_int(object, int64_t *)
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
     const uint8_t *TW_BYTES_DATA(PyObject *)
 
@@ -29,7 +30,7 @@ cdef extern from "plan.h":
     ctypedef struct tw_fresh
     ctypedef struct tw_struct
     ctypedef struct tw_field:
-        uint8_t kind, length, nullable, marker, bits, zigzag, ignorable
+        uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
         int32_t tag, run
         int64_t longest, minimum
         Py_ssize_t slot
@@ -38,19 +39,22 @@ cdef extern from "plan.h":
         const tw_struct *child
         PyObject *value
         const tw_fresh *fresh
-    ctypedef struct tw_fresh:
+    ctypedef struct tw_class:
         PyTypeObject *cls
         allocfunc alloc
+        Py_ssize_t slots_size
+    ctypedef struct tw_fresh:
+        tw_class made
         Py_ssize_t count
         const tw_field *fields
     ctypedef struct tw_struct:
-        PyTypeObject *cls
-        allocfunc alloc
+        tw_class made
         uint8_t section, length, entry_length, counts_tag
-        Py_ssize_t items_count, tagged_count, missing_count
+        Py_ssize_t items_count, tagged_count, missing_count, filled_count
         const tw_field *items
         const tw_field *tagged
         const tw_field *missing
+        const tw_field *filled
         Py_ssize_t unknown_slot
         PyObject *known_tags
     ctypedef struct tw_shared:
@@ -61,6 +65,7 @@ cdef extern from "plan.h":
         allocfunc uuid_alloc
         PyObject *uuid_safety
         Py_ssize_t uuid_int_slot, uuid_safety_slot
+        int moves_views
         PyObject **ints
     ctypedef struct tw_reader:
         const uint8_t *p
@@ -82,6 +87,10 @@ cdef extern from "plan.h":
 
 cdef extern from "decode.h":
     PyObject *tw_read_struct(const tw_struct *, tw_reader *)
+    PyObject *tw_copy_fresh(const tw_fresh *, int)
+    PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
+
+    object tw_moved_view(object, Py_ssize_t, Py_ssize_t)
 
 cdef extern from "encode.h":
     int TW_MOST_TAGGED

@@ -10,9 +10,19 @@
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
 
-static inline PyObject *tw_new_object(PyTypeObject *cls, allocfunc alloc, int untracked)
+/* An object with empty slots. */
+static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 {
-    PyObject *object = alloc(cls, 0);
+    PyObject *object;
+#ifndef Py_LIMITED_API
+    if (untracked && made->slots_size) {
+        object = PyObject_GC_New(PyObject, made->cls);
+        if (object != NULL)
+            memset((char *)object + sizeof(PyObject), 0, made->slots_size);
+        return object;
+    }
+#endif
+    object = made->alloc(made->cls, 0);
     if (untracked && object != NULL)
         PyObject_GC_UnTrack(object);
     return object;
@@ -31,11 +41,14 @@ static inline PyObject *tw_default(const tw_field *f, int untracked)
 
 static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 {
-    PyObject *object = tw_new_object(fresh->cls, fresh->alloc, untracked);
+    PyObject *object = tw_new_object(&fresh->made, untracked);
     if (object == NULL)
         return NULL;
     for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
-        PyObject *value = tw_default(f, untracked);
+        PyObject *value;
+        if (f->late)
+            continue;
+        value = tw_default(f, untracked);
         if (value == NULL) {
             Py_DECREF(object);
             return NULL;
@@ -43,6 +56,19 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
         TW_SLOT(object, f->slot) = value;
     }
     return object;
+}
+
+/* What an empty slot stands for, from now on in the slot; borrowed. */
+static PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
+{
+    PyObject *value = tw_copy_fresh(fresh, 0);
+    if (value == NULL)
+        return NULL;
+    if (TW_SLOT(object, slot) == NULL)
+        TW_SLOT(object, slot) = value;
+    else
+        Py_DECREF(value); /* while it was made, the collector ran code that looked as well */
+    return TW_SLOT(object, slot);
 }
 
 /* ---------------------------------------------------------------- tag sections */
@@ -122,9 +148,9 @@ static int tw_read_optional_buffer(const tw_struct *s, tw_reader *r, PyObject *o
 
 /* ---------------------------------------------------------------- structs */
 
-static inline int tw_fill_in(const tw_field *f, Py_ssize_t count, PyObject *object, int untracked)
+static inline int tw_fill_in(const tw_struct *s, PyObject *object, int untracked)
 {
-    for (const tw_field *end = f + count; f < end; f++)
+    for (const tw_field *f = s->filled, *end = f + s->filled_count; f < end; f++)
         if (TW_SLOT(object, f->slot) == NULL && (TW_SLOT(object, f->slot) = tw_default(f, untracked)) == NULL)
             return -1;
     return 0;
@@ -180,9 +206,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         Py_INCREF(unknown);
     }
     TW_SLOT(object, s->unknown_slot) = unknown;
-    if (tw_fill_in(s->tagged, s->tagged_count, object, r->untracked) < 0)
-        return -1;
-    return tw_fill_in(s->missing, s->missing_count, object, r->untracked);
+    return tw_fill_in(s, object, r->untracked);
 fault:
     Py_XDECREF(unknown);
     return -1;
@@ -198,7 +222,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
             return NULL;
         r->end = r->p + size;
     }
-    object = tw_new_object(s->cls, s->alloc, r->untracked);
+    object = tw_new_object(&s->made, r->untracked);
     if (object == NULL)
         return NULL;
     if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end))) {

@@ -7,9 +7,10 @@
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
 
-#include "values.h"
+#include "decode.h"
 
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
+static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- defaults */
@@ -40,19 +41,22 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
 /* Whether a struct is, slot by slot, what its constructor makes; 0 also where Python has to be asked. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
-    if (Py_TYPE(object) != fresh->cls)
+    if (Py_TYPE(object) != fresh->made.cls)
         return 0;
     for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
         PyObject *value = TW_SLOT(object, f->slot);
-        if (value == NULL || !(f->value != NULL ? tw_is_same(value, f->value) : tw_is_fresh(f->fresh, value)))
+        if (value == NULL ? !f->late : !(f->fresh == NULL ? tw_is_same(value, f->value) : tw_is_fresh(f->fresh, value)))
             return 0;
     }
     return 1;
 }
 
+/* Whether what a slot holds is not the field's default: 0, 1, or -1 for a fault. */
 static int tw_differs(const tw_field *f, PyObject *value)
 {
     PyObject *fresh = f->value;
+    if (value == NULL)
+        return f->late ? 0 : -1;
     if (fresh == NULL) {
         if (tw_is_fresh(f->fresh, value))
             return 0;
@@ -77,8 +81,7 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     *bits = 0;
     for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
         const tw_field *f = s->tagged + index;
-        PyObject *value = TW_SLOT(object, f->slot);
-        int differs = value == NULL ? -1 : tw_differs(f, value);
+        int differs = tw_differs(f, TW_SLOT(object, f->slot));
         if (differs < 0)
             return -1;
         *bits |= (uint64_t)differs << index;
@@ -195,10 +198,7 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
 {
     PyObject *value;
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {
-        if (f->ignorable)
-            continue;
-        value = TW_SLOT(object, f->slot);
-        if (value == NULL || tw_differs(f, value) != 0)
+        if (!f->ignorable && tw_differs(f, TW_SLOT(object, f->slot)) != 0)
             return -1;
     }
     if (s->section == TW_NO_SECTION) {
@@ -217,32 +217,44 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
+/* An int of the plain kind, for which there is room; 0 where tw_write_value has to look at it. */
+static inline int tw_put_plain_int(int kind, PyObject *value, tw_writer *w)
+{
+    int64_t x;
+    if (!tw_plain_int(value, &x))
+        return 0;
+    if (kind == TW_INT32 && x == (int32_t)x) {
+        tw_put32(w->p, (uint32_t)x);
+        w->p += 4;
+    } else if (kind == TW_INT16 && x == (int16_t)x) {
+        tw_put16(w->p, (uint16_t)x);
+        w->p += 2;
+    } else if (kind == TW_INT64) {
+        tw_put64(w->p, (uint64_t)x);
+        w->p += 8;
+    } else
+        return 0;
+    return 1;
+}
+
 static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         PyObject *value = TW_SLOT(object, f->slot);
-        int64_t x;
+        int failed;
+        if (TW_UNLIKELY(value == NULL) && f->late)
+            value = tw_late_value(object, f->slot, f->fresh);
         if (TW_UNLIKELY(value == NULL || tw_make_room(w, f->run) < 0))
             return -1;
-        if (PyLong_CheckExact(value) && TW_INT_IS_SMALL(value)) {
-            x = TW_SMALL_INT(value);
-            if (f->kind == TW_INT32 && x == (int32_t)x) {
-                tw_put32(w->p, (uint32_t)x);
-                w->p += 4;
-                continue;
-            }
-            if (f->kind == TW_INT16 && x == (int16_t)x) {
-                tw_put16(w->p, (uint16_t)x);
-                w->p += 2;
-                continue;
-            }
-            if (f->kind == TW_INT64) {
-                tw_put64(w->p, (uint64_t)x);
-                w->p += 8;
-                continue;
-            }
-        }
-        if (TW_UNLIKELY(tw_write_value(f, value, w) < 0))
+        if (f->kind <= TW_INT64 && tw_put_plain_int(f->kind, value, w))
+            continue;
+        if (f->kind == TW_ARRAY && PyTuple_CheckExact(value))
+            failed = tw_write_array(f, value, w);
+        else if (f->kind == TW_TEXT && PyUnicode_CheckExact(value))
+            failed = tw_write_text(f, value, w);
+        else
+            failed = tw_write_value(f, value, w);
+        if (TW_UNLIKELY(failed < 0))
             return -1;
     }
     return 0;
@@ -256,7 +268,14 @@ static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
         return -1;
     if (tw_write_items(s, object, w) < 0)
         return -1;
-    return s->section == TW_TAGGED_SECTION ? tw_write_section(s, object, w) : 0;
+    if (s->section != TW_TAGGED_SECTION)
+        return 0;
+    if (TW_UNLIKELY(s->tagged_count || TW_SLOT(object, s->unknown_slot) != w->shared->no_tags))
+        return tw_write_section(s, object, w);
+    if (tw_make_room(w, 1) < 0)
+        return -1;
+    *w->p++ = 0;
+    return 0;
 }
 
 static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
@@ -274,7 +293,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *plain;
     int failed;
-    if (TW_LIKELY(Py_TYPE(object) == s->cls)) {
+    if (TW_LIKELY(Py_TYPE(object) == s->made.cls)) {
         Py_INCREF(object);
         plain = object;
     } else {
@@ -303,12 +322,10 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 
 /* ---------------------------------------------------------------- arrays */
 
-static int tw_write_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
+/* For all of which there is room. */
+static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
-    uint8_t *p;
-    if (count > PY_SSIZE_T_MAX / 4 || tw_make_room(w, 4 * count) < 0)
-        return -1;
-    p = w->p;
+    uint8_t *p = w->p;
     for (Py_ssize_t index = 0; index < count; index++, p += 4) {
         int64_t x;
         if (TW_UNLIKELY(tw_int_of(TW_TUPLE_GET(tuple, index), &x) < 0 || x != (int32_t)x))
@@ -325,14 +342,20 @@ static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
-    if (tw_make_room(w, TW_LENGTH_WIDTH) < 0)
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* a tuple has 8 for each */
         return -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)
         return -1;
     w->p = p;
     if (e->kind == TW_INT32)
-        return tw_write_int32s(tuple, count, w);
+        return tw_put_int32s(tuple, count, w);
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER) {
+        for (Py_ssize_t index = 0; index < count; index++)
+            if (TW_UNLIKELY(tw_write_object(e->child, TW_TUPLE_GET(tuple, index), w) < 0))
+                return -1;
+        return 0;
+    }
     for (Py_ssize_t index = 0; index < count; index++)
         if (TW_UNLIKELY(tw_write_value(e, TW_TUPLE_GET(tuple, index), w) < 0))
             return -1;

@@ -35,7 +35,7 @@ cdef object plain_array "tw_plain_array"(object value):
 
 cdef object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
     """An object of the struct's class with the attributes of one of another class."""
-    cdef object cls = <object><PyObject *>s.cls
+    cdef object cls = <object><PyObject *>s.made.cls
     if value is None:
         raise TypeError
     made = object.__new__(cls)

@@ -30,6 +30,7 @@ struct tw_field {
     uint8_t bits;         /* of varints: 32 or 64 */
     uint8_t zigzag;       /* of varints */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
+    uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
     int64_t longest;      /* of texts and bytes, in bytes */
@@ -45,25 +46,31 @@ struct tw_field {
 /* Bytes of each kind of fixed width. */
 static const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 16, 0, 0, 0, 0, 0};
 
-/* A struct as its constructor makes it without arguments, copied slot by slot. */
-struct tw_fresh {
+/* How an object of a data class is made. */
+typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
+    Py_ssize_t slots_size;  /* bytes behind the object's head, where those are its slots alone; else 0 */
+} tw_class;
+
+/* A struct as its constructor makes it without arguments, copied slot by slot. */
+struct tw_fresh {
+    tw_class made;
     Py_ssize_t count;
     const tw_field *fields; /* only `slot`, `value` and `fresh` mean something */
 };
 
 struct tw_struct {
-    PyTypeObject *cls;
-    allocfunc alloc;
+    tw_class made;
     uint8_t section;
     uint8_t length;         /* before the whole struct; TW_NO_LENGTH for most */
     uint8_t entry_length;   /* of an optional buffer's entries */
     uint8_t counts_tag;     /* whether these count the two bytes of the tag */
-    Py_ssize_t items_count, tagged_count, missing_count;
+    Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
+    const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
 };
@@ -79,6 +86,7 @@ typedef struct {
     allocfunc uuid_alloc;
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
+    int moves_views;        /* whether a copy of a view can be moved to other bytes of it */
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
 } tw_shared;
 
@@ -114,8 +122,5 @@ static PyObject *tw_plain_array(PyObject *value);
 static PyObject *tw_plain_struct(const tw_struct *s, PyObject *value);
 static PyObject *tw_other_tags(const tw_struct *s, PyObject *unknown);
 static int tw_values_differ(PyObject *value, PyObject *other);
-
-/* Whether a value is not its field's default: 0, 1, or -1 with an exception. */
-static int tw_differs(const tw_field *f, PyObject *value);
 
 #endif

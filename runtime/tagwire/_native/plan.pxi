@@ -42,6 +42,15 @@ cdef class Block:
         PyMem_Free(self.at)
 
 
+@no_gc_clear
+cdef class Template:
+    """What `cls()` makes, slot by slot, and all that it points to."""
+
+    cdef tw_fresh c
+    cdef object cls
+    cdef list kept
+
+
 cdef class Builder:
     """Builds one plan; `kept` is all that its pointers point to."""
 
@@ -87,8 +96,7 @@ cdef class Builder:
         block = self.structs[id(layout)] = Block(sizeof(tw_struct))
         self.kept += [block, layout]
         s = <tw_struct *>block.at
-        s.cls = <PyTypeObject *>self.keep(layout.cls)
-        s.alloc = allocator(layout.cls)
+        s.made = class_of(layout.cls)
         s.length = length_of(layout.length) if layout.length is not None else TW_NO_LENGTH
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
         s.items_count = len(layout.items)
@@ -96,6 +104,7 @@ cdef class Builder:
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
+        self.fill(s)
         return s
 
     cdef int section(self, tw_struct *s, object cls, object section) except -1:
@@ -114,6 +123,19 @@ cdef class Builder:
         s.known_tags = self.keep(frozenset([field.tag for field in fields]))
         return 0
 
+    cdef int fill(self, tw_struct *s) except -1:
+        """Which defaults a reader has to set."""
+        cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
+        cdef const tw_field *field
+        cdef Py_ssize_t index
+        s.filled = filled
+        for index in range(s.tagged_count + s.missing_count):
+            field = &s.tagged[index] if index < s.tagged_count else &s.missing[index - s.tagged_count]
+            if not field.late:
+                filled[s.filled_count] = field[0]
+                s.filled_count += 1
+        return 0
+
     cdef const tw_field *items(self, object cls, tuple items) except NULL:
         """Fields on the wire. Those of fixed width are gathered in runs, which are checked once."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
@@ -125,7 +147,8 @@ cdef class Builder:
             fields[index].slot = self.slot(cls, item.name)
             fields[index].name = self.keep(item.name)
             self.type(&fields[index], item.type)
-            self.default(&fields[index], item.default, item.type.struct.cls if isinstance(item.type, Nested) else None)
+            struct = item.type.struct.cls if isinstance(item.type, Nested) else None
+            self.default(&fields[index], cls, item.default, struct)
             if tw_width[fields[index].kind]:
                 fields[first].run += tw_width[fields[index].kind]
             else:
@@ -139,7 +162,7 @@ cdef class Builder:
             fields[index].ignorable = field.ignorable
             fields[index].slot = self.slot(cls, field.name)
             fields[index].name = self.keep(field.name)
-            self.default(&fields[index], field.default, field.cls)
+            self.default(&fields[index], cls, field.default, field.cls)
         return fields
 
     # ------------------------------------------------------------ types
@@ -186,46 +209,49 @@ cdef class Builder:
 
     # ------------------------------------------------------------ defaults
 
-    cdef int default(self, tw_field *field, object default, object cls) except -1:
+    cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
         """The value of a fresh object: itself where all may share it, a template where it is a struct."""
-        if default is DEFAULT_STRUCT and cls is not None:
-            field.fresh = self.template(cls)
-        else:
+        cdef Template template
+        if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
+            return 0
+        template = self.template(cls)
+        field.fresh = &template.c
+        field.late = make_late(owner, <object>field.name, field.slot, template)
         return 0
 
-    cdef const tw_fresh *template(self, object cls) except NULL:
-        """What `cls()` makes, slot by slot."""
-        cdef tw_fresh *fresh
+    cdef Template template(self, object cls):
         cdef tw_field *fields
         cdef Py_ssize_t count = 0
-        cdef Block block = self.templates.get(cls)
-        if block is not None:
-            return <tw_fresh *>block.at
+        cdef Template template = self.templates.get(cls)
+        if template is not None:
+            return template
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
             raise NotNative(f"{cls.__name__} compares in a way of its own")
-        block = self.templates[cls] = Block(sizeof(tw_fresh))
         made = cls()
         names = [name for name in slot_names(cls) if hasattr(made, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
+        template = Template()
+        template.cls = cls
+        template.kept = self.kept
+        template.c.made = class_of(cls)
+        template.c.count = len(names)
+        template.c.fields = fields
         for name in names:
             value = getattr(made, name)
             fields[count].slot = self.slot(cls, name)
+            fields[count].name = self.keep(name)
             if isinstance(value, Struct):
-                fields[count].fresh = self.template(type(value))
+                self.default(&fields[count], cls, DEFAULT_STRUCT, type(value))
             elif can_be_shared(value):
                 fields[count].value = self.keep(value)
             else:
                 raise NotNative(f"the default of {cls.__name__}.{name} can't be shared")
             count += 1
-        fresh = <tw_fresh *>block.at
-        fresh.cls = <PyTypeObject *>self.keep(cls)
-        fresh.alloc = allocator(cls)
-        fresh.count = count
-        fresh.fields = fields
-        self.kept.append(block)
-        return fresh
+        self.templates[cls] = template
+        self.kept.append(template)
+        return template
 
 
 cdef int length_of(object code) except -1:
@@ -237,7 +263,8 @@ cdef int length_of(object code) except -1:
 
 def slot_names(cls):
     """The names of all slots of a class and its bases."""
-    return [name for base in cls.__mro__ for name, value in vars(base).items() if type(value) is MemberDescriptorType]
+    kinds = (MemberDescriptorType, LateStruct)
+    return [name for base in cls.__mro__ for name, value in vars(base).items() if type(value) in kinds]
 
 
 def can_be_shared(value):

@@ -7,6 +7,7 @@ should it say yes there, the engine is wrong, and that is raised as well.
 cdef enum:
     STACK = 1024  # bytes that are written before memory is asked for
 
+@no_gc_clear
 cdef class Plan:
     """A version's serializer: reads and writes its message by a plan of its layout.
 
@@ -45,74 +46,78 @@ cdef class Plan:
 
     # ------------------------------------------------------------ decoding
 
-    def decode(self, data, *, strict=True, views=False, limits=DEFAULT_LIMITS, gc=True):
+    def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
         """The message that `data` holds, from its first byte to its last; see `Message.decode`."""
-        cdef Py_ssize_t end
-        return self.read(data, 0, True, strict, views, limits, gc, &end)
+        return self.read(data, 0, NULL, strict, views, limits, gc)
 
-    def decode_from(self, data, offset=0, *, strict=True, views=False, limits=DEFAULT_LIMITS, gc=True):
+    def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         cdef Py_ssize_t end
-        value = self.read(data, offset, False, strict, views, limits, gc, &end)
+        value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
     cdef object read(
-        self, object data, object offset, bint whole, object strict, object views, object limits, object gc, Py_ssize_t *end
+        self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc
     ):
+        """The message at `offset`, and its end; without a place for that it must end with the data."""
         cdef tw_reader r
-        cdef PyObject *value
-        cdef Py_ssize_t size
+        cdef PyObject *value = NULL
         cdef object buf = data if type(data) is bytes else as_bytes(data)
-        cdef object raw = as_view(data, buf) if views else None
-        cdef bint tried = False
-        size = TW_BYTES_SIZE(<PyObject *>buf)
-        if type(offset) is int and 0 <= offset <= size and self.allows(&r, limits, size - offset):
-            tried = True
+        cdef object raw = None
+        cdef Py_ssize_t size = TW_BYTES_SIZE(<PyObject *>buf)
+        cdef bint tried = type(offset) is int and 0 <= offset <= size
+        if views is not False and views:
+            raw = memoryview(data) if type(data) is bytes else as_view(data, buf)
+        if tried:
             r.start = TW_BYTES_DATA(<PyObject *>buf)
             r.p = r.start + <Py_ssize_t>offset
             r.end = r.start + size
             r.views = NULL if raw is None else <PyObject *>raw
             r.shared = self.shared
-            r.untracked = not gc
+            r.untracked = gc is not True and not gc
+            r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
+            tried = limits is NO_LIMITS or self.limit(&r, limits)
+        if tried:
             value = tw_read_struct(self.root, &r)
-            if value != NULL and whole and r.p != r.end:
+            if value != NULL and end == NULL and r.p != r.end:
                 Py_DECREF(<object>value)
                 value = NULL
-            if value != NULL:
-                end[0] = r.p - r.start
-                return taken(value)
-            if PyErr_Occurred() != NULL:
+            elif value == NULL and PyErr_Occurred() != NULL:
                 reraise()
-        return self.read_by_layout(buf, buf if raw is None else raw, offset, whole, strict, limits, tried, end)
+        if value == NULL:
+            return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried)
+        if end != NULL:
+            end[0] = r.p - r.start
+        return taken(value)
 
     cdef object read_by_layout(
-        self, object buf, object raw, object offset, bint whole, object strict, object limits, bint tried, Py_ssize_t *end
+        self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried
     ):
         """What the interpreter makes of bytes that the plan refused, or did not try."""
         from tagwire.layout_reader import decode
 
-        value, stop = decode(self.codec_layout, buf, raw=raw, offset=offset, whole=whole, strict=strict, limits=limits)
+        value, stop = decode(
+            self.codec_layout, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
+        )
         if tried and strict:
             from tagwire.engines import DisagreementError
 
             raise DisagreementError(self.codec_layout, f"{len(buf)} bytes from {offset} on")
-        end[0] = stop
+        if end != NULL:
+            end[0] = stop
         return value
 
-    cdef bint allows(self, tw_reader *r, object limits, Py_ssize_t size) except -1:
+    cdef bint limit(self, tw_reader *r, object limits) except -1:
         """Whether to try under these limits; the reader then knows what is left of them."""
-        r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
-        if limits is DEFAULT_LIMITS:
-            return True
         if limits.depth is not None and self.depth > limits.depth:
             return False
-        if limits.bytes is not None and size > limits.bytes:
+        if limits.bytes is not None and r.end - r.p > limits.bytes:
             return False
         try:
             r.elements = at_most(limits.elements)
             r.unknown_tags = at_most(limits.unknown_tags)
             r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
-        except (TypeError, OverflowError):
+        except TypeError:
             return False  # such as a float: the interpreter compares whatever compares
         return True
 
@@ -129,12 +134,9 @@ cdef class Plan:
     cdef object write(self, object message):
         cdef tw_writer w
         cdef uint8_t stack[STACK]
-        cdef PyObject *data
         start_writing(&w, stack, self.shared)
         if tw_write_object(self.root, <PyObject *>message, &w) == 0:
-            data = tw_finish(&w)
-            tw_discard(&w)
-            return taken(data)
+            return taken(tw_finish(&w))
         tw_discard(&w)
         refused_value()
         from tagwire.layout_writer import encode
@@ -203,4 +205,4 @@ cdef int64_t at_most(object limit) except? -1:
         return INT64_MAX
     if type(limit) is not int:
         raise TypeError
-    return min(limit, INT64_MAX)
+    return limit if limit < INT64_MAX else INT64_MAX

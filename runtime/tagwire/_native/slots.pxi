@@ -14,6 +14,8 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
     cdef PyMemberDef *member
     cdef bytes wanted = name.encode()
     descriptor = getattr(cls, name, None)
+    if type(descriptor) is LateStruct:
+        return (<LateStruct>descriptor).slot
     if type(descriptor) is not MemberDescriptorType:
         raise NotNative(f"{cls.__name__}.{name} is no slot")
     member = <PyMemberDef *>PyType_GetSlot(<PyTypeObject *><PyObject *>descriptor.__objclass__, Py_tp_members)
@@ -67,6 +69,17 @@ cdef allocfunc allocator(object cls) except NULL:
     return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
 
 
+cdef tw_class class_of(object cls) except *:
+    """How objects of a class are made; the class must be kept."""
+    cdef tw_class made
+    made.cls = <PyTypeObject *><PyObject *>cls
+    made.alloc = allocator(cls)
+    made.slots_size = 0
+    if not cls.__dictoffset__ and not cls.__weakrefoffset__:
+        made.slots_size = cls.__basicsize__ - <Py_ssize_t>object.__basicsize__
+    return made
+
+
 cdef class Shared:
     """What all plans of this module point to; complete before the first plan that needs it."""
 
@@ -75,9 +88,10 @@ cdef class Shared:
 
     def __cinit__(self):
         self.kept = [NO_TAGS, (), ""]
-        self.c.no_tags, self.c.empty_tuple, self.c.empty_text = (
-            <PyObject *>self.kept[0], <PyObject *>self.kept[1], <PyObject *>self.kept[2]
-        )
+        self.c.no_tags = <PyObject *>self.kept[0]
+        self.c.empty_tuple = <PyObject *>self.kept[1]
+        self.c.empty_text = <PyObject *>self.kept[2]
+        self.c.moves_views = can_move_views()
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
             self.kept.append(number)
             self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
@@ -96,6 +110,15 @@ cdef class Shared:
         self.c.uuid_alloc = allocator(UUID)
         self.c.uuid = <PyTypeObject *><PyObject *>UUID
         return 0
+
+
+cdef bint can_move_views() except -1:
+    """Whether a moved copy of a view is what slicing gives."""
+    whole = memoryview(bytearray(b"0123456789"))
+    moved = tw_moved_view(whole, 3, 4)
+    moved[0] = 0x61
+    facts = (bytes(moved), len(moved), moved.nbytes, moved.shape, moved.strides, moved.contiguous, moved.obj is whole.obj)
+    return facts == (b"a456", 4, 4, (4,), (1,), True, True) and bytes(whole) == b"012a456789"
 
 
 cdef int check_uuid_class(object cls) except -1:

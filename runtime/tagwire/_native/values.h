@@ -112,15 +112,28 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
+/* A view of some of the bytes of another, by moving a copy: a third of what slicing costs. Tried once, in slots.pxi. */
+static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
+{
+#ifndef Py_LIMITED_API
+    PyObject *view = PyMemoryView_FromObject(whole);
+    if (view != NULL) {
+        Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
+        buffer->buf = (char *)buffer->buf + from;
+        buffer->len = buffer->shape[0] = size;
+    }
+    return view;
+#else
+    return PySequence_GetSlice(whole, from, from + size);
+#endif
+}
+
 static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
 {
-    PyObject *from = PyLong_FromSsize_t(p - r->start), *to = PyLong_FromSsize_t(p - r->start + size);
-    PyObject *slice = from && to ? PySlice_New(from, to, NULL) : NULL;
-    PyObject *view = slice ? PyObject_GetItem(r->views, slice) : NULL;
-    Py_XDECREF(from);
-    Py_XDECREF(to);
-    Py_XDECREF(slice);
-    return view;
+    Py_ssize_t from = p - r->start;
+    if (TW_LIKELY(r->shared->moves_views))
+        return tw_moved_view(r->views, from, size);
+    return PySequence_GetSlice(r->views, from, from + size);
 }
 
 /* Text or bytes with their length, or null. */
@@ -158,11 +171,7 @@ static int tw_long_int(PyObject *value, int64_t *x)
 /* The number of whatever passes for an int; -1 where it has more than 64 bits, or is none. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
-    if (TW_LIKELY(PyLong_CheckExact(value) && TW_INT_IS_SMALL(value))) {
-        *x = TW_SMALL_INT(value);
-        return 0;
-    }
-    return tw_long_int(value, x);
+    return TW_LIKELY(tw_plain_int(value, x)) ? 0 : tw_long_int(value, x);
 }
 
 static int tw_put_uint64(uint8_t *p, PyObject *value)
@@ -297,20 +306,24 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
 
 static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w)
 {
+#ifdef Py_LIMITED_API
+    Py_ssize_t size;
+    const char *data = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : NULL;
+    return data == NULL ? -1 : tw_write_block(f, data, size, w);
+#else
     PyObject *data;
     int failed;
     if (!PyUnicode_Check(value))
         return -1;
-#if !defined(Py_LIMITED_API)
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-#endif
     data = PyUnicode_AsUTF8String(value); /* not AsUTF8AndSize: that would keep a copy in the text for good */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
     Py_DECREF(data);
     return failed;
+#endif
 }
 
 /* Views that a decoder has given, and bytearrays: one dimension of bytes. Other buffers are made that first. */

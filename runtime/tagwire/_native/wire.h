@@ -223,25 +223,30 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
     return 0;
 }
 
-/* What has been written, as a new bytes object; `w` is done with. */
-static inline PyObject *tw_finish(tw_writer *w)
-{
-    Py_ssize_t used = w->p - w->start;
-    PyObject *bytes = w->bytes;
-    if (bytes == NULL)
-        return PyBytes_FromStringAndSize((char *)w->start, used);
-#ifndef Py_LIMITED_API
-    w->bytes = NULL;
-    _PyBytes_Resize(&bytes, used); /* leaves NULL and an exception where it can't */
-#endif
-    return bytes;
-}
-
 static inline void tw_discard(tw_writer *w)
 {
     Py_CLEAR(w->bytes);
     PyMem_Free(w->block);
     w->block = NULL;
+}
+
+/* What has been written, as a new bytes object; `w` is done with. */
+static inline PyObject *tw_finish(tw_writer *w)
+{
+    Py_ssize_t used = w->p - w->start;
+    PyObject *bytes;
+#ifndef Py_LIMITED_API
+    if (w->bytes != NULL) {
+        bytes = w->bytes;
+        _PyBytes_Resize(&bytes, used); /* leaves NULL and an exception where it can't */
+        return bytes;
+    }
+    return PyBytes_FromStringAndSize((char *)w->start, used);
+#else
+    bytes = PyBytes_FromStringAndSize((char *)w->start, used);
+    tw_discard(w);
+    return bytes;
+#endif
 }
 
 /* A length whose bytes come behind it: a gap that mostly fits is left, and the bytes are moved where it does not. */
