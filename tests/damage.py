@@ -31,6 +31,7 @@ _VARINTS: Final = tuple(
     bytes.fromhex(text)
     for text in ("ffffffff07", "ffffffff0f", "ffffffff7f", "ffffffffffff", "8080808000", "8000", "8100", "808002", "00")
 )
+_MARKERS: Final = tuple(bytes.fromhex(text) for text in ("ff", "01", "00", "ffff", "ffffffff"))
 _BYTES: Final = (0x00, 0x01, 0x02, 0x7F, 0x80, 0xFE, 0xFF)
 _TAGS: Final = (0, 1, 2, 3, 5, 0x7F, 0x80, 0x7FFFFFFF)
 
@@ -137,7 +138,7 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """A number of one, two or four bytes becomes the next one: a length, a count, a tag or a marker that almost fits."""
+    """A number of one, two or four bytes becomes the next: a length, a count, a tag or a marker that almost fits."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
@@ -145,7 +146,7 @@ def _off_by_one(data: bytearray, at: int, random: Random) -> None:
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
     """Null where something is, or the other way round: with the bytes that follow, or without."""
-    data[at : at + random.randrange(2)] = random.choice((b"\xff", b"\x01", b"\x00", b"\xff\xff", b"\xff\xff\xff\xff"))
+    data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:

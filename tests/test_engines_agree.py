@@ -188,6 +188,48 @@ def test_on_damaged_bytes() -> None:
     assert 2_000 < accepted < 28_000  # else the damage is too harmless, or too coarse, to tell much
 
 
+def any_way(random: Random) -> dict[str, Any]:
+    """Lenient, with narrow limits, or with views: arguments of `decode`."""
+    way = random.randrange(4)
+    names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
+    bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2.5, 2**70))
+    limits = NO_LIMITS if way < 2 else Limits(**{random.choice(names): bound})
+    return {"strict": way in (1, 2), "limits": limits, "views": way == 1}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(Plan is None, reason="this installation has no native engine")
+def test_on_damaged_bytes_in_other_ways() -> None:
+    random = Random(13)
+    differences = []
+    for number in range(20_000):
+        sample = samples()[number % len(samples())]
+        data = sample.data if number % 3 == 0 else damaged(sample, random)
+        what = other_way_differs(sample, data, random)
+        if what:
+            differences.append((str(sample), data.hex(), what))
+    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+
+
+def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None:
+    offset = random.randrange(4)
+    padded = bytes(offset) + data
+    way = any_way(random)
+    fast = outcome(plan(sample).decode_from, padded, offset, **way, gc=random.random() < 0.5)
+    raw = memoryview(padded) if way.pop("views") else None
+    layout = layout_of(sample.cls, sample.version)
+    slow = outcome(layout_reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **way)
+    return None if identical(fast, slow) else f"{way}: native {fast}, interpreter {slow}"
+
+
+def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a call gives, or what it says instead."""
+    try:
+        return call(*args, **kwargs)
+    except DecodeError as error:
+        return f"{type(error).__name__}: {error}"
+
+
 @pytest.mark.slow
 def test_on_odd_values() -> None:
     random = Random(482)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MemberDescriptorType, NoneType
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cython cimport no_gc_clear
+from cython cimport final, no_gc_clear
 
 from tagwire.buffers import as_bytes, as_view
 from tagwire.layout import (

@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from native_engine import native
@@ -88,8 +88,8 @@ def test_set_and_deleted() -> None:
 @native
 def test_only_objects_of_the_class_have_the_attribute() -> None:
     partitions(12)
-    attribute: Any = vars(PartitionData)["snapshot_id"]
-    assert PartitionData.snapshot_id is attribute  # type: ignore[comparison-overlap]
+    attribute = vars(PartitionData)["snapshot_id"]
+    assert cast(Any, PartitionData).snapshot_id is attribute
     assert attribute.__name__ == "snapshot_id" and attribute.__objclass__ is PartitionData
     for call in (attribute.__get__, attribute.__delete__):
         with pytest.raises(TypeError):

@@ -8,18 +8,20 @@ cdef enum:
     TABLE = 64  # versions that are found without a dict
 
 
+@final
 @no_gc_clear
 cdef class Codec:
     """All versions of one message."""
 
     cdef readonly object message
-    cdef object lowest
-    cdef long low
+    cdef PyTypeObject *cls
+    cdef int64_t low
     cdef PyObject *table[TABLE]
     cdef list kept
 
     def __cinit__(self, message):
         self.message = message
+        self.cls = <PyTypeObject *><PyObject *>message
         self.low = message.VERSIONS.lowest
         self.kept = []
 
@@ -82,6 +84,7 @@ cdef extern from "Python.h":
     object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
 
 cdef str CODEC = "_codec"
+cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef PyMethodDef ENCODE
 cdef PyMethodDef ENCODED_SIZE
 
@@ -105,32 +108,33 @@ cdef object descriptor(object cls, PyMethodDef *method):
 
 
 cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *names):
-    cdef object version = version_argument("encode", args, count, names)
-    cdef Plan plan = codec_of(message).plan(version)
+    cdef object version = <object>version_argument("encode", args, count, names)
+    cdef Plan plan = plan_of(message, version)
     if plan is None:
         return message.serializer(version).encode(message)
     return plan.write(message)
 
 
 cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyObject *names):
-    cdef object version = version_argument("encoded_size", args, count, names)
-    cdef Plan plan = codec_of(message).plan(version)
+    cdef object version = <object>version_argument("encoded_size", args, count, names)
+    cdef Plan plan = plan_of(message, version)
     if plan is None:
         return message.serializer(version).encoded_size(message)
     return plan.measure(message)
 
 
-cdef inline object version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names):
-    """The one argument, by place or by name."""
+cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
+    """The one argument, by place or by name; borrowed."""
     if names == NULL and count == 1:
-        return <object>args[0]
+        return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
-        return <object>args[0]
+        return args[0]
     raise TypeError(f"{method}() takes one argument, the version")
 
 
-cdef inline Codec codec_of(object message):
+cdef inline Plan plan_of(object message, object version):
+    """The plan of a version of a message's class; None where the pure engine has it."""
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
-    if found != NULL and type(<object>found) is Codec and (<Codec>found).message is type(message):
-        return <Codec>found
-    return Codec(type(message))  # a class that inherits another's methods
+    if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
+        return (<Codec>found).plan(version)
+    return Codec(type(message)).plan(version)  # of a class that inherits another's methods

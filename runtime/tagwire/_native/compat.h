@@ -64,20 +64,22 @@ static inline int tw_plain_int(PyObject *value, int64_t *x)
 }
 
 /* What a class's namespace and those of its bases hold under a name: borrowed, and NULL without an error. */
-#ifndef Py_LIMITED_API
-#  define tw_class_attribute _PyType_Lookup
-#else
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {
+#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
+    return _PyType_Lookup(cls, name);
+#else
+#  ifdef Py_LIMITED_API
     PyObject *found = PyObject_GetAttr((PyObject *)cls, name);
-    if (found == NULL) {
+    if (found == NULL)
         PyErr_Clear();
-        return NULL;
-    }
-    Py_DECREF(found); /* the class still holds it */
+#  else
+    PyObject *found = _PyType_LookupRef(cls, name);
+#  endif
+    Py_XDECREF(found); /* the class still holds it */
     return found;
-}
 #endif
+}
 
 /* ---------------------------------------------------------------- numbers of 128 bits: those of UUIDs */
 

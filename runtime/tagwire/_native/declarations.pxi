@@ -83,10 +83,11 @@ cdef extern from "plan.h":
         uint8_t *block
         int64_t counted
         int counting
+        Py_ssize_t expected
         const tw_shared *shared
 
 cdef extern from "decode.h":
-    PyObject *tw_read_struct(const tw_struct *, tw_reader *)
+    PyObject *tw_read_message(const tw_struct *, tw_reader *)
     PyObject *tw_copy_fresh(const tw_fresh *, int)
     PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
 

@@ -309,6 +309,23 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
+/* The array before this one, where it has the same numbers: a partition's replicas are mostly those in sync as well. */
+static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
+{
+    if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
+        return NULL;
+    Py_INCREF(r->numbers_tuple);
+    return r->numbers_tuple;
+}
+
+static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint8_t *numbers)
+{
+    Py_XDECREF(r->numbers_tuple);
+    Py_XINCREF(tuple);
+    r->numbers_tuple = tuple;
+    r->numbers = numbers;
+}
+
 static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
 {
     const tw_field *e = f->element;
@@ -329,6 +346,10 @@ static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
     /* Before anything is allocated: each element takes at least `minimum` bytes. */
     if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
         return NULL;
+    if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {
+        r->p += 4 * count;
+        return tuple;
+    }
     tuple = PyTuple_New((Py_ssize_t)count);
     if (tuple == NULL)
         return NULL;
@@ -338,6 +359,8 @@ static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
         PyObject_GC_UnTrack(tuple); /* as the collector would when it meets a tuple of what it does not track */
+    if (e->kind == TW_INT32)
+        tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
 }
 
@@ -362,6 +385,16 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     default:
         return tw_new_sized(f, r);
     }
+}
+
+/* The message at r->p, or NULL. */
+static PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
+{
+    PyObject *message;
+    r->numbers_tuple = NULL;
+    message = tw_read_struct(root, r);
+    tw_remember_numbers(r, NULL, NULL);
+    return message;
 }
 
 #endif

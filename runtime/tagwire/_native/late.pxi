@@ -8,6 +8,7 @@ empty, and the class's attribute is one that fills an empty slot at the first lo
 cdef object DELETED = object()  # what a slot holds after `del`: empty would mean the default
 
 
+@final
 @no_gc_clear
 cdef class LateStruct:
     """An attribute of a data class whose default is a struct; takes the place of the slot's own descriptor."""

@@ -97,6 +97,8 @@ typedef struct {
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more the limits allow */
     int untracked;          /* gc=False */
+    const uint8_t *numbers; /* the bytes of the last array of int32, and what was made of them: see tw_same_numbers */
+    PyObject *numbers_tuple;
 } tw_reader;
 
 /* Bytes that grow: first on the stack of the caller, then in a bytes object (in the limited API: in a block). Where
@@ -107,6 +109,7 @@ typedef struct {
     uint8_t *block;
     int64_t counted;
     int counting;
+    Py_ssize_t expected;    /* what to ask for where the stack is full: what the last message took, or 0 */
     const tw_shared *shared;
 } tw_writer;
 

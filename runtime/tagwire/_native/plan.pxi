@@ -42,6 +42,7 @@ cdef class Block:
         PyMem_Free(self.at)
 
 
+@final
 @no_gc_clear
 cdef class Template:
     """What `cls()` makes, slot by slot, and all that it points to."""

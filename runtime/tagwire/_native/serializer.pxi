@@ -6,7 +6,9 @@ should it say yes there, the engine is wrong, and that is raised as well.
 
 cdef enum:
     STACK = 1024  # bytes that are written before memory is asked for
+    SLACK = 64  # room that may be asked for behind the last byte
 
+@final
 @no_gc_clear
 cdef class Plan:
     """A version's serializer: reads and writes its message by a plan of its layout.
@@ -19,6 +21,7 @@ cdef class Plan:
     cdef list kept
     cdef object codec_layout
     cdef object depth
+    cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
 
     cdef readonly object MESSAGE
     """The message's data class."""
@@ -78,7 +81,7 @@ cdef class Plan:
             r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
             tried = limits is NO_LIMITS or self.limit(&r, limits)
         if tried:
-            value = tw_read_struct(self.root, &r)
+            value = tw_read_message(self.root, &r)
             if value != NULL and end == NULL and r.p != r.end:
                 Py_DECREF(<object>value)
                 value = NULL
@@ -135,7 +138,9 @@ cdef class Plan:
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         start_writing(&w, stack, self.shared)
+        w.expected = self.last_size
         if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            self.last_size = (w.p - w.start) + SLACK
             return taken(tw_finish(&w))
         tw_discard(&w)
         refused_value()
@@ -172,6 +177,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.block = NULL
     w.counted = 0
     w.counting = False
+    w.expected = 0
     w.shared = shared
 
 

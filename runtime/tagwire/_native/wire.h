@@ -180,6 +180,8 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
         return -1;
     }
     size = 2 * size > used + room ? 2 * size : used + room;
+    if (size < w->expected)
+        size = w->expected; /* in one go: growing step by step would touch new memory several times */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
