@@ -38,6 +38,11 @@ def _heading(results: dict[str, Any]) -> str:
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
+    java = results.get("java", "not measured")
+    if not isinstance(java, str):
+        yield "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's", _java(
+            java
+        )
     yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
     yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
     yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
@@ -58,6 +63,16 @@ def _against(row: dict[str, Any], name: str) -> str:
     version = row["versions"][name]
     other = "" if version in (None, row["version"]) else f", v{version}"
     return f" ({Ratio(*row['ratios'][name])}{other})"
+
+
+def _java(rows: Sequence[dict[str, Any]]) -> Table:
+    table: Table = [("message", "call", "tagwire", "Java")]
+    for row in rows:
+        ours, theirs = (_time(row["microseconds"][name]) for name in ("tagwire", "java"))
+        table.append(
+            (f"{row['message']} v{row['version']}", row["operation"], ours, f"{theirs} ({Ratio(*row['ratio'])})")
+        )
+    return table
 
 
 def _time(microseconds: float | None) -> str:

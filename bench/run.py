@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import imports
+import java_row
 import memory
 import report
 import speed
@@ -59,9 +60,18 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "rounds": rounds,
         "imports": imports.measure_imports(processes=processes, progress=_progress),
         "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
+        "java": _java(rounds=rounds, seconds=seconds),
         "held": memory.held(libraries),
         "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
     }
+
+
+def _java(*, rounds: int, seconds: float) -> list[dict[str, Any]] | str:
+    """The rows of Java's own classes, or why there are none."""
+    reason = java_row.missing()
+    if reason:
+        return reason
+    return java_row.measure_java(Tagwire().contenders(), rounds=rounds, seconds=seconds, progress=_progress)
 
 
 def write(results: dict[str, Any]) -> None:
