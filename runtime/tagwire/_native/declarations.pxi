@@ -86,12 +86,14 @@ cdef extern from "plan.h":
         Py_ssize_t expected
         const tw_shared *shared
 
-cdef extern from "decode.h":
-    PyObject *tw_read_message(const tw_struct *, tw_reader *)
-    PyObject *tw_copy_fresh(const tw_fresh *, int)
+cdef extern from "defaults.h":
     PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
 
+cdef extern from "values.h":
     object tw_moved_view(object, Py_ssize_t, Py_ssize_t)
+
+cdef extern from "decode.h":
+    PyObject *tw_read_message(const tw_struct *, tw_reader *)
 
 cdef extern from "encode.h":
     int TW_MOST_TAGGED

@@ -6,70 +6,10 @@
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
 
+#include "defaults.h"
 #include "values.h"
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
-
-/* An object with empty slots. */
-static inline PyObject *tw_new_object(const tw_class *made, int untracked)
-{
-    PyObject *object;
-#ifndef Py_LIMITED_API
-    if (untracked && made->slots_size) {
-        object = PyObject_GC_New(PyObject, made->cls);
-        if (object != NULL)
-            memset((char *)object + sizeof(PyObject), 0, made->slots_size);
-        return object;
-    }
-#endif
-    object = made->alloc(made->cls, 0);
-    if (untracked && object != NULL)
-        PyObject_GC_UnTrack(object);
-    return object;
-}
-
-static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked);
-
-/* The default of a field. */
-static inline PyObject *tw_default(const tw_field *f, int untracked)
-{
-    if (TW_UNLIKELY(f->value == NULL))
-        return tw_copy_fresh(f->fresh, untracked);
-    Py_INCREF(f->value);
-    return f->value;
-}
-
-static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
-{
-    PyObject *object = tw_new_object(&fresh->made, untracked);
-    if (object == NULL)
-        return NULL;
-    for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
-        PyObject *value;
-        if (f->late)
-            continue;
-        value = tw_default(f, untracked);
-        if (value == NULL) {
-            Py_DECREF(object);
-            return NULL;
-        }
-        TW_SLOT(object, f->slot) = value;
-    }
-    return object;
-}
-
-/* What an empty slot stands for, from now on in the slot; borrowed. */
-static PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
-{
-    PyObject *value = tw_copy_fresh(fresh, 0);
-    if (value == NULL)
-        return NULL;
-    if (TW_SLOT(object, slot) == NULL)
-        TW_SLOT(object, slot) = value;
-    else
-        Py_DECREF(value); /* while it was made, the collector ran code that looked as well */
-    return TW_SLOT(object, slot);
-}
 
 /* ---------------------------------------------------------------- tag sections */
 

@@ -7,68 +7,12 @@
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
 
-#include "decode.h"
+#include "defaults.h"
+#include "values.h"
 
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
-
-/* ---------------------------------------------------------------- defaults */
-
-static int tw_differs_by_python(const tw_field *f, PyObject *value)
-{
-    PyObject *fresh = tw_default(f, 0);
-    int differs;
-    if (fresh == NULL)
-        return -1;
-    Py_INCREF(value);
-    differs = tw_values_differ(value, fresh);
-    Py_DECREF(value);
-    Py_DECREF(fresh);
-    return differs;
-}
-
-/* Whether two values of a plain type are the same, 0 also where Python has to be asked. */
-static inline int tw_is_same(PyObject *value, PyObject *fresh)
-{
-    if (value == fresh)
-        return 1;
-    if (Py_TYPE(value) != Py_TYPE(fresh) || !(PyLong_CheckExact(value) || PyUnicode_CheckExact(value)))
-        return 0;
-    return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
-}
-
-/* Whether a struct is, slot by slot, what its constructor makes; 0 also where Python has to be asked. */
-static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
-{
-    if (Py_TYPE(object) != fresh->made.cls)
-        return 0;
-    for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
-        if (value == NULL ? !f->late : !(f->fresh == NULL ? tw_is_same(value, f->value) : tw_is_fresh(f->fresh, value)))
-            return 0;
-    }
-    return 1;
-}
-
-/* Whether what a slot holds is not the field's default: 0, 1, or -1 for a fault. */
-static int tw_differs(const tw_field *f, PyObject *value)
-{
-    PyObject *fresh = f->value;
-    if (value == NULL)
-        return f->late ? 0 : -1;
-    if (fresh == NULL) {
-        if (tw_is_fresh(f->fresh, value))
-            return 0;
-    } else if (PyFloat_CheckExact(fresh)) {
-        if (PyFloat_CheckExact(value)) /* a NaN differs from itself, as in Java */
-            return PyFloat_AsDouble(value) != PyFloat_AsDouble(fresh);
-    } else if (tw_is_same(value, fresh))
-        return 0;
-    else if (PyTuple_CheckExact(fresh) && (PyTuple_CheckExact(value) || PyList_CheckExact(value)))
-        return PyObject_Size(value) > 0; /* the only default of an array is an empty one */
-    return tw_differs_by_python(f, value);
-}
 
 /* ---------------------------------------------------------------- tag sections */
 
