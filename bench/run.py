@@ -23,6 +23,8 @@ from peer_aiokafka import AioKafka
 from peer_kafka_python import KafkaPython
 from peer_kio import Kio
 from peer_msgspec import Msgspec
+from peer_protobuf import Protobuf
+from plot import draw
 
 __all__ = ["main"]
 
@@ -50,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def measure(*, quick: bool) -> dict[str, Any]:
     """All results of one run."""
-    libraries: list[Library] = [Tagwire(), PureTagwire(), Kio(), KafkaPython(), AioKafka(), Msgspec()]
+    libraries: list[Library] = [Tagwire(), PureTagwire(), Kio(), KafkaPython(), AioKafka(), Msgspec(), Protobuf()]
     rounds, seconds, processes, size = (3, 0.001, 2, 5_000) if quick else (21, 0.04, 21, 200_000)
     return {
         "python": platform.python_version(),
@@ -81,6 +83,7 @@ def write(results: dict[str, Any]) -> None:
     (_RESULTS / f"python-{release}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(_RESULTS.glob("*.json"))]
     (_ROOT / "docs" / "benchmarks.md").write_text(report.markdown(runs), encoding="utf-8")
+    draw(runs[-1], _ROOT / "docs" / "benchmarks.svg")
 
 
 def _progress(step: str) -> None:
