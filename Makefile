@@ -75,7 +75,7 @@ check-source: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/tagwire generate --check --no-cache
 
-# What a user of the wheel meets: its top level, and the types that mypy and pyright see in it.
+# What a user of the wheel meets: its top level, the types that mypy and pyright see in it, and its engines.
 check-wheel: $(STAMP)
 	rm -rf $(WHEEL)
 	$(BIN)/python -m build --wheel --no-isolation --outdir $(WHEEL) .
@@ -85,6 +85,10 @@ check-wheel: $(STAMP)
 	cp -R tests/typing $(WHEEL)/typing
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/mypy --strict --config-file= --python-executable $(INSTALLED) .
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/pyright --pythonpath $(INSTALLED) --project .
+	set -e; site=$$($(INSTALLED) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	for engine in python $$($(INSTALLED) -c 'import tagwire; print(tagwire.engine())' | grep -v python); do \
+	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py; \
+	done
 
 fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,7 @@
 """Layouts by hand: what record formats need, which the native engine has, and what it leaves to the pure one."""
 
 from abc import ABCMeta, abstractmethod
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from native_engine import NotNative, Plan, native
@@ -17,10 +17,13 @@ from tagwire.layout import (
     Item,
     Layout,
     LengthCode,
+    Missing,
     Nested,
+    OptionalBuffer,
     Sized,
     StructLayout,
     TaggedSection,
+    Type,
     Varint,
 )
 from tagwire.layout_reader import decode as decode_by_layout
@@ -224,3 +227,22 @@ def test_what_is_left_to_the_pure_engine(layout: Layout, message: str) -> None:
 def test_as_deep_as_the_engine_goes() -> None:
     layout = Layout("deep", None, deep(100))
     assert Plan(layout).encode(Plan(layout).decode(b"\x07")) == b"\x07"
+
+
+def test_the_engine_knows_all_that_layouts_can_say() -> None:
+    """Something new in a layout must be obeyed, or refused, in `_native/plan.pxi`; then it may stand here."""
+    assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
+        "Fixed": {"wire"},
+        "Varint": {"bits", "zigzag"},
+        "Sized": {"length", "nullable", "wire"},
+        "Array": {"element", "length", "nullable"},
+        "Nested": {"marker", "struct"},
+        "Item": {"condition", "default", "json_name", "name", "tag", "type"},
+        "Missing": {"cls", "default", "ignorable", "name"},
+        "StructLayout": {"cls", "items", "length", "missing", "name", "section"},
+    }
+    assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
+        "LengthCode": {"bias", "code", "name", "null", "width", "zigzag"},
+        "TaggedSection": {"fields"},
+        "OptionalBuffer": {"counts_tag", "fields", "length"},
+    }

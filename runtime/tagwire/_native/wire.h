@@ -220,7 +220,8 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
     }
     if (tw_make_room(w, size) < 0)
         return -1;
-    memcpy(w->p, data, size);
+    if (size) /* an empty buffer may have no address */
+        memcpy(w->p, data, size);
     w->p += size;
     return 0;
 }
