@@ -94,7 +94,7 @@ cdef extern from "column_steps.h" nogil:
         const int32_t *idle
         const tw_absent *absent
 
-cdef extern from "column_decode.h" nogil:
+cdef extern from "column_rows.h" nogil:
     ctypedef struct tw_walk:
         tw_frame *frame
     ctypedef struct tw_decoding:
@@ -106,8 +106,6 @@ cdef extern from "column_decode.h" nogil:
         int32_t value, error
         int nulls_bad, tried
     int tw_decode_rows(const tw_decoding *, tw_walk *, int64_t *, int64_t)
-
-cdef extern from "column_encode.h" nogil:
     ctypedef struct tw_emitter:
         tw_frame *frame
         tw_buffers *out

@@ -95,6 +95,12 @@ cdef str format_of(const ArrowSchema_c *schema):
     return (<bytes>schema.format).decode(errors="replace")
 
 
+cdef object width_in(str format):
+    """The number behind the colon of a format; -1 where there is none that could be meant."""
+    number = format.partition(":")[2]
+    return int(number) if number.isdecimal() and len(number) < 10 else -1
+
+
 cdef int read_type(tw_source *s, str format) except -1:
     """The kind of source that a format stands for; TW_SOURCE_NULL for none that we know."""
     s.width = 0
@@ -109,12 +115,12 @@ cdef int read_type(tw_source *s, str format) except -1:
         s.kind, s.width, s.is_text = TW_SOURCE_BYTES, 4 if format in "zu" else 8, format in "uU"
     elif format in ("vz", "vu"):
         s.kind, s.width, s.is_text = TW_SOURCE_VIEWS, 16, format == "vu"
-    elif format.startswith("w:"):
-        s.kind, s.width = TW_SOURCE_BLOCKS, int(format[2:])
+    elif format.startswith("w:") and width_in(format) >= 0:
+        s.kind, s.width = TW_SOURCE_BLOCKS, width_in(format)
     elif format in ("+l", "+m", "+L"):
         s.kind, s.width = TW_SOURCE_LIST, 8 if format == "+L" else 4
-    elif format.startswith("+w:"):
-        s.kind, s.width = TW_SOURCE_BLOCK_LIST, int(format[3:])
+    elif format.startswith("+w:") and width_in(format) >= 0:
+        s.kind, s.width = TW_SOURCE_BLOCK_LIST, width_in(format)
     elif format == "+s":
         s.kind = TW_SOURCE_STRUCT
     return 0

@@ -55,16 +55,4 @@ static inline int tw_read_marker(int code, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : TW_REFUSED;
 }
 
-/* The steps of a row's version; NULL where there is none. */
-static inline const tw_steps *tw_steps_of(
-    const tw_source *versions, const tw_steps *const *tables, int64_t low, int64_t count, int64_t row)
-{
-    int64_t version;
-    if (versions == NULL)
-        return tables[0];
-    if (tw_source_int(versions, row, &version) < 0 || version < low || version - low >= count)
-        return NULL;
-    return tables[version - low];
-}
-
 #endif

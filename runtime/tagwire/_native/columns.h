@@ -192,6 +192,8 @@ static TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
         return TW_TOO_LONG;
     if (room < needed)
         room = needed;
+    if (room > frame->most)
+        room = frame->most; /* so that there never is room for what offsets can't say */
     if (tw_resize(&b->data, room) < 0)
         return TW_NO_MEMORY;
     b->room = room;
