@@ -1,4 +1,4 @@
-"""What hatchling does not do by itself: compile the native engine (two modules), and bring the flat data folders into the wheel.
+"""What hatchling does not do by itself: compile the native engine, and bring the flat data folders into the wheel.
 
 The engine is compiled where there is a compiler. A wheel then holds it and is for one Python; without a compiler it is
 a pure wheel for all of them, which the log says, and `tagwire engine`. Three ways to have it otherwise:

@@ -1,8 +1,8 @@
-"""Arrow columns beside objects: 100,000 messages in one array of bytes, decoded to columns and back, on one core and two.
+"""Arrow columns beside objects: 100,000 messages in an array of bytes, to columns and back, on one core and on two.
 
 `python bench/columns.py` prints the table; it needs what the tests need (`make install`). The contender is what a
 program without columns does: decode each message in pure Python, and make Arrow arrays of the attributes. CPU time of
-the thread, interleaved, as in all of `bench/`; only the row about two threads is in wall time, and needs two idle cores.
+the thread, interleaved, as in all of `bench/`; only the row about two threads is in wall time, and needs idle cores.
 """
 
 import argparse
@@ -18,7 +18,6 @@ from statistics import median
 from typing import Any, Final
 
 import pyarrow as pa
-from report import _aligned as aligned
 from timing import interleaved, ratio
 
 import tagwire_messages as messages
@@ -50,7 +49,9 @@ _FLAT: Final = {
 class Shape:
     """A kind of messages: their bytes in an array, and how to get columns of them through objects."""
 
-    def __init__(self, name: str, cls: Any, version: int, rows: list[bytes], to_arrow: Callable[[list[Any]], Any]) -> None:
+    def __init__(
+        self, name: str, cls: Any, version: int, rows: list[bytes], to_arrow: Callable[[list[Any]], Any]
+    ) -> None:
         self.name = name
         self.cls = cls
         self.version = version
@@ -165,7 +166,7 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, ...]]:
     assert pa.array(arrow.encode_column(made, shape.cls, shape.version)).equals(shape.data)
     ways["back to bytes"] = lambda: arrow.encode_column(made, shape.cls, shape.version)
     times = interleaved(ways, rounds=rounds, seconds=0)
-    (slowest, *_) = ways
+    slowest, *_ = ways
     count = len(shape.data)
     for way in ways:
         seconds = median(times[way])
@@ -202,7 +203,9 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for shape in (flat(Path(folder), count), nested(count)):
             table += measured(shape, rounds)
-    print(aligned(table))
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     return 0
 
 

@@ -60,10 +60,14 @@ class HandMade:
         children: "tuple[HandMade, ...]" = (),
     ) -> None:
         self.released: list[str] = []
-        self.kept: list[Any] = [None if each is None else ctypes.create_string_buffer(each, len(each)) for each in buffers]
+        self.kept: list[Any] = [
+            None if each is None else ctypes.create_string_buffer(each, len(each)) for each in buffers
+        ]
         addresses = [None if each is None else ctypes.addressof(each) for each in self.kept]
         self.buffers = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
-        self.array = Array(length=length, null_count=null_count, offset=offset, n_buffers=len(buffers), buffers=self.buffers)
+        self.array = Array(
+            length=length, null_count=null_count, offset=offset, n_buffers=len(buffers), buffers=self.buffers
+        )
         self.schema = Schema(format=format.encode(), name=name.encode(), flags=2)
         self.array.n_children = self.schema.n_children = len(children)
         self.children = (

@@ -1,4 +1,4 @@
-"""Native columns own what they should: each array released once, nothing leaks, memory is bounded, threads go side by side."""
+"""Native columns own what they should: arrays are released once, nothing leaks, memory is bounded, threads run beside."""
 
 import gc
 import sys
@@ -6,6 +6,8 @@ import tracemalloc
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from random import Random
 from threading import Event, Thread
@@ -21,7 +23,8 @@ from native_engine import native
 import tagwire
 import tagwire_messages as messages
 from tagwire import arrow
-from tagwire.arrow.plans import decoder_of, encoder_of
+from tagwire.arrow import plans
+from tagwire.arrow.plans import Wanted
 from tagwire_messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -110,19 +113,17 @@ def test_nothing_leaks() -> None:
     for sample in random.sample(samples(), 40):
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
-            calls.append(lambda s=sample, rows=rows, e=errors: arrow.decode_column(rows, s.cls, s.version, errors=e))
-        calls.append(lambda s=sample, rows=rows: arrow.decode_column(rows, s.cls, s.version, strict=False, errors="null"))
+            calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
+        calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, strict=False, errors="null"))
         good = pa.array(arrow.decode_column(rows[:2], sample.cls, sample.version))
-        calls.append(lambda s=sample, good=good: arrow.encode_column(good, s.cls, s.version))
+        calls.append(partial(arrow.encode_column, good, sample.cls, sample.version))
         other = min(sample.cls.VERSIONS)
-        calls.append(lambda s=sample, good=good, v=other: arrow.encode_column(good, s.cls, v, errors="column"))
+        calls.append(partial(arrow.encode_column, good, sample.cls, other, errors="column"))
 
     def run() -> None:
         for call in calls:
-            try:
+            with suppress(tagwire.TagwireError):
                 call()
-            except tagwire.TagwireError:
-                pass
 
     assert traced(run) < 40_000
 
@@ -134,8 +135,8 @@ def test_a_leak_would_be_seen() -> None:
 
 def test_plans_are_freed() -> None:
     def plan() -> None:
-        decoder_of.__globals__["_decoder"].cache_clear()
-        encoder_of.__globals__["_encoder"].cache_clear()
+        plans._decoder.cache_clear()
+        plans._encoder.cache_clear()
         arrow.decode_column(commits(1), C, 8)
         arrow.encode_column(pa.array([{"group_id": "g"}]), C, 8)
 
@@ -164,7 +165,7 @@ def test_plans_are_freed() -> None:
 def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match=message):
-            arrow.decode_column(producer(), messages.HeartbeatResponse, 4, errors=errors)  # type: ignore[arg-type]
+            arrow.decode_column(producer(), messages.HeartbeatResponse, 4, errors=errors)
 
 
 @pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
@@ -172,7 +173,9 @@ def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
 def test_damaged_lists(bad: list[int], errors: Any) -> None:
     """Offsets that reach behind the child, or go back."""
     names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
-    topics = HandMade("+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),))
+    topics = HandMade(
+        "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
+    )
     request = HandMade("+s", [None], 1, children=(topics,))
     with pytest.raises(arrow.ColumnError, match="row 0: the array's offsets contradict its buffers"):
         arrow.encode_column(request, messages.MetadataRequest, 9, errors=errors)
@@ -200,21 +203,23 @@ def test_more_than_offsets_can_say() -> None:
     """The bound of 2^31 - 1 made small: nobody has the time for two gigabytes of text."""
     decoder = new_decoder()
     decoder.most = 20
-    assert len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2  # 2 x 7 letters, 2 x 3 partitions
+    assert (
+        len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
+    )  # 2 x 7 letters, 2 x 3 partitions
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="up to row 2 a column takes more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
     decoder.most = 5
     with pytest.raises(arrow.ColumnError, match="up to row 0"):
         decoder.decode(commits(1), None, "raise", True, tagwire.Limits())
-    encoder = encoder_of.__globals__["_encoder"].__wrapped__("native", C, (8,), "raise")
+    encoder: Any = plans._encoder.__wrapped__("native", Wanted(C, (8,), "raise"))
     encoder.most = 100
     with pytest.raises(arrow.ColumnError, match="up to row 1 a column takes more than 100 elements or bytes"):
         encoder.encode(arrow.decode_column(commits(3), C, 8), None, "null")
 
 
 def new_decoder(most: int = 0x7FFFFFFF) -> Any:
-    made: Any = decoder_of.__globals__["_decoder"].__wrapped__("native", C, (8,), None, "raise", True, False)
+    made: Any = plans._decoder.__wrapped__("native", Wanted(C, (8,), "raise"))
     made.most = most
     return made
 
@@ -235,7 +240,7 @@ def test_memory_of_the_worst_arrays() -> None:
     for bait in worst_baits(messages.registry)[:25]:
         size = 50_000
         rows = pa.array([bait.message(size).encode(bait.version)])
-        peak = peak_memory(lambda rows=rows, bait=bait: arrow.decode_column(rows, bait.cls, bait.version))
+        peak = peak_memory(partial(arrow.decode_column, rows, bait.cls, bait.version))
         assert peak < 150 * size + 300_000, bait
 
 

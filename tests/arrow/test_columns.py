@@ -76,9 +76,7 @@ def test_wide_unsigned_numbers() -> None:
     listener = messages.broker_registration_request.Listener(name="l", host="h", port=65535)
     data = messages.BrokerRegistrationRequest(listeners=[listener]).encode(0)
     for wide_unsigned in (False, True):
-        made = arrow.decode_column(
-            pa.array([data]), messages.BrokerRegistrationRequest, 0, wide_unsigned=wide_unsigned
-        )
+        made = arrow.decode_column(pa.array([data]), messages.BrokerRegistrationRequest, 0, wide_unsigned=wide_unsigned)
         assert column(made)[0]["listeners"][0]["port"] == 65535
         assert column(arrow.encode_column(made, messages.BrokerRegistrationRequest, 0)) == [data]
 
@@ -113,7 +111,10 @@ def test_fields_that_are_chosen() -> None:
     ],
 )
 def test_fields_that_there_are_not(fields: Any, message: str) -> None:
-    for call in (lambda: arrow.schema(C, 8, fields=fields), lambda: arrow.decode_column(pa.array([b""]), C, 8, fields=fields)):
+    for call in (
+        lambda: arrow.schema(C, 8, fields=fields),
+        lambda: arrow.decode_column(pa.array([b""]), C, 8, fields=fields),
+    ):
         with pytest.raises(SchemaError) as refused:
             call()
         assert str(refused.value) == message
@@ -136,12 +137,14 @@ def test_a_version_for_each_row() -> None:
 
 def test_versions_that_there_are_not() -> None:
     data, versions = pa.array([DATA, DATA]), pa.array([8, 77])
-    with pytest.raises(UnsupportedVersionError, match="^row 1: OffsetCommitRequest has no version 77; supported") as refused:
+    with pytest.raises(
+        UnsupportedVersionError, match=r"^row 1: OffsetCommitRequest has no version 77; supported"
+    ) as refused:
         arrow.decode_column(data, C, versions)
     assert (refused.value.row, refused.value.version) == (1, 77)
     assert column(arrow.decode_column(data, C, versions, errors="null", fields=[])) == [{}, None]
     reason = "OffsetCommitRequest has no version 77; supported versions are 2-10"
-    (_, row) = column(arrow.decode_column(data, C, versions, errors="column", fields=[]))
+    _, row = column(arrow.decode_column(data, C, versions, errors="column", fields=[]))
     assert row == {"value": None, "error": {"path": "", "offset": None, "reason": reason}}
     with pytest.raises(UnsupportedVersionError):
         arrow.decode_column(data, C, pa.array([8, 9]), versions=[8])
@@ -208,7 +211,13 @@ def test_a_lenient_row_among_strict_ones() -> None:
 
 def test_encoding_refuses_what_row_by_row_is_refused() -> None:
     number = "generation_id_or_member_epoch"
-    rows = [{"group_id": "g"}, None, {"group_id": None}, {"group_id": "", number: 2**31}, {"group_id": "x" * 32768, number: 0}]
+    rows = [
+        {"group_id": "g"},
+        None,
+        {"group_id": None},
+        {"group_id": "", number: 2**31},
+        {"group_id": "x" * 32768, number: 0},
+    ]
     data = pa.array(rows, pa.struct([("group_id", pa.string()), ("generation_id_or_member_epoch", pa.int64())]))
     for index, path in ((0, number), (2, "group_id"), (3, number), (4, "group_id")):
         with pytest.raises(EncodeError) as refused:
@@ -228,10 +237,14 @@ def test_fields_that_a_version_lacks() -> None:
     data = pa.array([{"group_instance_id": None}, {"group_instance_id": "i"}])
     assert column(arrow.encode_column(data, C, 6, errors="null")) == [C().encode(6), None]
     static = pa.array([{"group_instance_id": "i"}])
-    with pytest.raises(EncodeError, match=r"^row 0: OffsetCommitRequest v6: group_instance_id: is 'i', which this version"):
+    with pytest.raises(
+        EncodeError, match=r"^row 0: OffsetCommitRequest v6: group_instance_id: is 'i', which this version"
+    ):
         arrow.encode_column(static, C, 6)
     dropped = pa.array([{"throttle_time_ms": 9}])
-    assert column(arrow.encode_column(dropped, messages.HeartbeatResponse, 0)) == [messages.HeartbeatResponse().encode(0)]
+    assert column(arrow.encode_column(dropped, messages.HeartbeatResponse, 0)) == [
+        messages.HeartbeatResponse().encode(0)
+    ]
 
 
 def test_unknown_tags_of_maps() -> None:
@@ -280,7 +293,11 @@ def test_small_views() -> None:
     small = messages.HeartbeatResponse(error_code=5).encode(4)
     assert len(small) <= 12
     data = pa.array([small, None, small], pa.binary_view())
-    assert [row and row["error_code"] for row in column(arrow.decode_column(data, messages.HeartbeatResponse, 4))] == [5, None, 5]
+    assert [row and row["error_code"] for row in column(arrow.decode_column(data, messages.HeartbeatResponse, 4))] == [
+        5,
+        None,
+        5,
+    ]
 
 
 def test_no_rows_and_no_values() -> None:

@@ -39,7 +39,9 @@ def decoded(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [{}, {"strict": False}, {"limits": Limits(elements=3, unknown_tags=1, depth=2, bytes=300)}])
+@pytest.mark.parametrize(
+    "how", [{}, {"strict": False}, {"limits": Limits(elements=3, unknown_tags=1, depth=2, bytes=300)}]
+)
 def test_the_same_verdict(how: dict[str, Any]) -> None:
     random = Random(5)
     refused = 0

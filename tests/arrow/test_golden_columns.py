@@ -1,4 +1,4 @@
-"""Columns of all golden bytes, Kafka's own, and the drafts', held against decoding row by row; and back to the bytes."""
+"""Columns of all golden bytes, of Kafka's own and of the drafts', held against decoding row by row; and back."""
 
 from collections import defaultdict
 from typing import Any

@@ -13,7 +13,7 @@ without that engine the same columns are made through objects, and that needs py
 from __future__ import annotations
 
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import ArrowSchema, decoder_of, encoder_of, schema_of
+from tagwire.arrow.plans import ArrowSchema, Wanted, decoder_of, encoder_of, schema_of
 from tagwire.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def schema(
     Raises UnsupportedVersionError, and SchemaError for fields that there are not.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
-    return schema_of(message, versions, _paths(fields), errors, unknown_tags, wide_unsigned)
+    return schema_of(Wanted(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
 
 
 def decode_column(
@@ -81,8 +81,8 @@ def decode_column(
     or bytes.
     """
     chosen, rows = _version(message, version, versions)
-    decoder = decoder_of(message, chosen, _paths(fields), errors, unknown_tags, wide_unsigned)
-    return decoder.decode(data, rows, errors, bool(strict), limits)
+    wanted = Wanted(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
+    return decoder_of(wanted).decode(data, rows, errors, bool(strict), limits)
 
 
 def encode_column(
@@ -108,7 +108,7 @@ def encode_column(
     bytes in an array.
     """
     chosen, rows = _version(message, version, versions)
-    return encoder_of(message, chosen, errors).encode(data, rows, errors)
+    return encoder_of(Wanted(message, chosen, errors)).encode(data, rows, errors)
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:

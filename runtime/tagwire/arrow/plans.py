@@ -1,9 +1,9 @@
-"""What decodes and encodes the columns of a message: made once for the same arguments, by the engine that is in use."""
+"""What decodes and encodes the columns of a message: made once for the same wishes, by the engine that is in use."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, Selection, message_column, with_error
@@ -14,11 +14,22 @@ if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message import Message
 
-__all__ = ["ArrowSchema", "decoder_of", "encoder_of", "schema_of"]
+__all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of"]
 
 _KEPT = 64
 """Plans that are kept: more than a job has kinds of messages."""
 _ERRORS = ("raise", "null", "column")
+
+
+class Wanted(NamedTuple):
+    """Which columns somebody wants: the arguments of the calls, hashable."""
+
+    message: type[Message]
+    versions: tuple[int, ...]
+    errors: str
+    paths: tuple[str, ...] | str | None = None
+    unknown_tags: bool = True
+    wide_unsigned: bool = False
 
 
 class ArrowSchema:
@@ -41,103 +52,75 @@ class ArrowSchema:
         return f"<{self.column.type_text}>"
 
 
-def schema_of(
-    message: type[Message],
-    versions: tuple[int, ...],
-    paths: tuple[str, ...] | str | None,
-    errors: str,
-    unknown_tags: bool,
-    wide_unsigned: bool,
-) -> ArrowSchema:
-    """See `tagwire.arrow.schema`."""
-    value, _ = _column(message, versions, paths, unknown_tags, wide_unsigned)
-    return ArrowSchema(_result(value, errors))
+def schema_of(wanted: Wanted) -> ArrowSchema:
+    """The type of what `decoder_of` gives."""
+    return ArrowSchema(_result(_message(wanted), wanted))
 
 
-def decoder_of(
-    message: type[Message],
-    versions: tuple[int, ...],
-    paths: tuple[str, ...] | str | None,
-    errors: str,
-    unknown_tags: bool,
-    wide_unsigned: bool,
-) -> Any:
-    """What decodes columns of a message: native, or pure where the native engine is not there or refuses a layout."""
-    return _decoder(engine(), message, versions, paths, errors, unknown_tags, wide_unsigned)
+def decoder_of(wanted: Wanted) -> Any:
+    """What decodes columns: native, or pure where there is no native engine or it leaves a layout to the pure one."""
+    return _decoder(engine(), wanted)
+
+
+def encoder_of(wanted: Wanted) -> Any:
+    """What encodes columns; see `decoder_of`."""
+    return _encoder(engine(), wanted)
 
 
 @lru_cache(_KEPT)
-def _decoder(
-    engine_name: str,
-    message: type[Message],
-    versions: tuple[int, ...],
-    paths: tuple[str, ...] | str | None,
-    errors: str,
-    unknown_tags: bool,
-    wide_unsigned: bool,
-) -> Any:
-    value, layouts = _column(message, versions, paths, unknown_tags, wide_unsigned)
-    root = _result(value, errors)
+def _decoder(engine_name: str, wanted: Wanted) -> Any:
+    message = wanted.message
+    value = _message(wanted)
+    root = _result(value, wanted)
     if engine_name == "native":
         from tagwire._columns import Decoder
         from tagwire._engine import NotNative
 
         try:
-            return Decoder(root, value, layouts, message.NAME, message.VERSIONS)
+            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS)
         except NotNative:
             pass
     from tagwire.arrow.pure import PureDecoder
 
-    return PureDecoder(root, value, layouts, message)
-
-
-def encoder_of(message: type[Message], versions: tuple[int, ...], errors: str) -> Any:
-    """What encodes columns of a message; see `decoder_of`."""
-    return _encoder(engine(), message, versions, errors)
+    return PureDecoder(root, value, _layouts(wanted), message)
 
 
 @lru_cache(_KEPT)
-def _encoder(engine_name: str, message: type[Message], versions: tuple[int, ...], errors: str) -> Any:
-    layouts = _layouts(message, versions)
-    everything, _ = _column(message, tuple(message.VERSIONS), None, True, False)
-    value = Column("value" if errors == "column" else "", "z", nullable=True)
-    root = _result(value, errors)
+def _encoder(engine_name: str, wanted: Wanted) -> Any:
+    message = wanted.message
+    everything = _message(Wanted(message, tuple(message.VERSIONS), "raise"))
+    value = Column(_name(wanted), "z", nullable=True)
+    root = _result(value, wanted)
     if engine_name == "native":
         from tagwire._columns import Encoder
         from tagwire._engine import NotNative
 
         try:
-            return Encoder(everything, root, value, layouts, message.NAME, message.VERSIONS)
+            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS)
         except NotNative:
             pass
     from tagwire.arrow.pure import PureEncoder
 
-    return PureEncoder(everything, root, value, layouts, message)
+    return PureEncoder(everything, root, value, _layouts(wanted), message)
 
 
-def _result(value: Column, errors: str) -> Column:
+def _name(wanted: Wanted) -> str:
+    return "value" if wanted.errors == "column" else ""
+
+
+def _result(value: Column, wanted: Wanted) -> Column:
     """The column of a result: its values, or those and their errors."""
-    if errors not in _ERRORS:
-        raise ColumnError(f"errors is {errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
-    if errors != "column":
-        return value
-    value.name = "value"
-    return with_error(value)
+    return with_error(value) if wanted.errors == "column" else value
 
 
-def _layouts(message: type[Message], versions: tuple[int, ...]) -> dict[int, Layout]:
-    if not versions:
-        raise ColumnError(f"{message.NAME}: no version was given, so there are no columns")
-    return {version: layout_of(message, version) for version in versions}
+def _message(wanted: Wanted) -> Column:
+    if wanted.errors not in _ERRORS:
+        raise ColumnError(f"errors is {wanted.errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
+    selection = Selection(wanted.paths, unknown_tags=wanted.unknown_tags, wide_unsigned=wanted.wide_unsigned)
+    return message_column(_name(wanted), [layout.root for layout in _layouts(wanted).values()], selection)
 
 
-def _column(
-    message: type[Message],
-    versions: tuple[int, ...],
-    paths: tuple[str, ...] | str | None,
-    unknown_tags: bool,
-    wide_unsigned: bool,
-) -> tuple[Column, dict[int, Layout]]:
-    layouts = _layouts(message, versions)
-    selection = Selection(paths, unknown_tags=unknown_tags, wide_unsigned=wide_unsigned)
-    return message_column("", [layout.root for layout in layouts.values()], selection), layouts
+def _layouts(wanted: Wanted) -> dict[int, Layout]:
+    if not wanted.versions:
+        raise ColumnError(f"{wanted.message.NAME}: no version was given, so there are no columns")
+    return {version: layout_of(wanted.message, version) for version in wanted.versions}

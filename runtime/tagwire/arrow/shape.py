@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tagwire.errors import SchemaError
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
+from tagwire.message import Struct
 from tagwire.shown import near
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import default_uuid
@@ -166,7 +167,9 @@ def _names(structs: list[StructLayout]) -> list[str]:
     """The fields of a struct in any of these versions, in the order of its spec."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.fields)
     cls = structs[0].cls
-    ordered = [row.name for row in cls.FIELDS if row.name in found] if hasattr(cls, "FIELDS") else list(found)
+    ordered = (
+        [row.name for row in cls.FIELDS if row.name in found] if issubclass(cls or object, Struct) else list(found)
+    )
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
 
 
@@ -183,7 +186,9 @@ def _field(name: str, structs: list[StructLayout], selection: Selection) -> Colu
     return _typed(name, [item.type for item in items], selection, nullable=nullable, default=default)
 
 
-def _typed(name: str, types: list[Type], selection: Selection, *, nullable: bool = False, default: Any = None) -> Column:
+def _typed(
+    name: str, types: list[Type], selection: Selection, *, nullable: bool = False, default: Any = None
+) -> Column:
     nullable = nullable or any(getattr(type, "nullable", False) for type in types)
     arrays = [type for type in types if isinstance(type, Array)]
     structs = [type.struct for type in types if isinstance(type, Nested)]
