@@ -1,4 +1,4 @@
-"""Native columns own what they should: arrays are released once, nothing leaks, memory is bounded, threads run beside."""
+"""Native columns own what they should: arrays are released once, nothing leaks, memory has bounds, threads go on."""
 
 import gc
 import sys
@@ -192,7 +192,7 @@ def test_an_array_without_the_children_of_its_type() -> None:
 def test_text_that_is_no_utf8() -> None:
     """Nobody may have checked what an array of texts holds."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
-    with pytest.raises(tagwire.EncodeError, match="row 0: .*group_id: character 0 is the lone surrogate"):
+    with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
@@ -249,7 +249,7 @@ def test_memory_of_the_worst_arrays() -> None:
 
 def test_the_interpreter_goes_on_meanwhile() -> None:
     data = commits(20_000)
-    arrow.decode_column(data, C, 8)
+    made = arrow.decode_column(data, C, 8)
     counted, started, stop = [0], Event(), Event()
 
     def count() -> None:
@@ -265,7 +265,7 @@ def test_the_interpreter_goes_on_meanwhile() -> None:
         sys.setswitchinterval(0.5)  # who holds the lock keeps it for longer than both calls take
         before = counted[0]
         for _ in range(5):  # on a busy machine the other thread may come too late once
-            made = arrow.decode_column(data, C, 8)
+            arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break
         during = counted[0] - before

@@ -110,12 +110,12 @@ def _name(wanted: Wanted) -> str:
 
 def _result(value: Column, wanted: Wanted) -> Column:
     """The column of a result: its values, or those and their errors."""
+    if wanted.errors not in _ERRORS:
+        raise ColumnError(f"errors is {wanted.errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
     return with_error(value) if wanted.errors == "column" else value
 
 
 def _message(wanted: Wanted) -> Column:
-    if wanted.errors not in _ERRORS:
-        raise ColumnError(f"errors is {wanted.errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
     selection = Selection(wanted.paths, unknown_tags=wanted.unknown_tags, wide_unsigned=wanted.wide_unsigned)
     return message_column(_name(wanted), [layout.root for layout in _layouts(wanted).values()], selection)
 

@@ -69,7 +69,7 @@ class _Pure:
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
         """The result for all arrays of `data`: `row` makes a value of one value and its version."""
         chunks, is_stream = self.taken(data, "data")
-        others = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
+        others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
                 f"rows come in arrays of {list(map(len, chunks))[:5]}, versions in arrays of "

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from tagwire.errors import SchemaError
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
-from tagwire.message import Struct
 from tagwire.shown import near
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import default_uuid
@@ -166,10 +165,8 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 def _names(structs: list[StructLayout]) -> list[str]:
     """The fields of a struct in any of these versions, in the order of its spec."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.fields)
-    cls = structs[0].cls
-    ordered = (
-        [row.name for row in cls.FIELDS if row.name in found] if issubclass(cls or object, Struct) else list(found)
-    )
+    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct of a schema built at run time has no class
+    ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
 
 
