@@ -17,7 +17,7 @@ export TAGWIRE_BUILD ?= $(if $(CAN_COMPILE),require,auto)
 WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 
 # What encodes and decodes, and so runs once more with the pure engine.
-ENGINE_TESTS := tests/runtime tests/arrow tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
+ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
     tests/test_golden_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
 
 # Where `make check` builds and installs the wheel; git does not see it.

@@ -23,6 +23,11 @@ EVERY = 12
 """Damaged rows of each sample."""
 
 
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
 def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
     try:
         value = sample.cls.decode(data, sample.version, **how)

@@ -124,12 +124,18 @@ cdef class Sources:
 
     cdef object struct(self, int32_t index, int64_t at, list path):
         cdef int32_t child = index + 1
-        made = self.shape.nodes[index].cls()
+        found = {}
         while child < self.shape.columns[index].end:
             if not self.at[child].constant:
                 name = self.shape.nodes[child].name
-                setattr(made, name, self.value(child, at, [*path, name]))
+                found[name] = self.value(child, at, [*path, name])
             child = self.shape.columns[child].end
+        cls = self.shape.nodes[index].cls
+        if cls is None:
+            return found
+        made = cls()
+        for name, value in found.items():
+            setattr(made, name, value)
         return made
 
     cdef object range(self, int32_t index, int64_t at):
