@@ -10,7 +10,7 @@ SECOND_BIN := .venv-3.13/bin
 SECOND_STAMP := .venv-3.13/.installed
 
 # What the native engine is made of. Where a compiler is, it must compile: a mistake must not end as a pure engine.
-ENGINE := runtime/tagwire/_engine.pyx $(wildcard runtime/tagwire/_native/*)
+ENGINE := $(wildcard runtime/tagwire/_*.pyx runtime/tagwire/_native/*)
 CAN_COMPILE = $(shell command -v cc >/dev/null && $(PYTHON) -c 'import pathlib, sysconfig; \
     print("yes" if pathlib.Path(sysconfig.get_path("include"), "Python.h").exists() else "")' 2>/dev/null)
 export TAGWIRE_BUILD ?= $(if $(CAN_COMPILE),require,auto)
@@ -98,7 +98,7 @@ fix: $(STAMP) ## format, and mend what ruff can
 SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
-    tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/test_kafka_cases.py
+    tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/test_kafka_cases.py tests/arrow
 sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
 	rm -rf $(SANITIZE)
 	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \
@@ -157,5 +157,5 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 
 clean: ## remove everything that git does not keep
 	rm -rf .venv .venv-3.13 .venv-bench .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -f runtime/tagwire/_engine.*.so runtime/tagwire/_engine.*.pyd
+	rm -f runtime/tagwire/_*.so runtime/tagwire/_*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -28,6 +28,7 @@ DATA = {
     "message_specs": "tagwire_generator/message_specs",
 }
 PACKAGE = "runtime/tagwire"
+MODULES = ("_engine", "_columns")  # objects; Arrow columns
 STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
@@ -55,12 +56,13 @@ class TagwireBuildHook(BuildHookInterface[Any]):
         else:
             build_data["force_include"].update({str(root / source): target for source, target in DATA.items()})
         engine = self.engine(root)
-        if engine is None:
+        if not engine:
             return
         if editable:
-            shutil.copy2(engine, root / PACKAGE / engine.name)
+            for module in engine:
+                shutil.copy2(module, root / PACKAGE / module.name)
             return
-        build_data["force_include"][str(engine)] = f"tagwire/{engine.name}"
+        build_data["force_include"].update({str(module): f"tagwire/{module.name}" for module in engine})
         build_data["pure_python"] = False
         if uses_stable_abi():
             build_data["tag"] = "cp{}{}-abi3-{}".format(*STABLE_SINCE, platform_tag())
@@ -71,10 +73,10 @@ class TagwireBuildHook(BuildHookInterface[Any]):
         """Called by hatchling when the wheel is written."""
         self.work.cleanup()
 
-    def engine(self, root: Path) -> Path | None:
-        """The compiled engine in a temporary folder; None where there is to be none, or no compiler."""
+    def engine(self, root: Path) -> list[Path]:
+        """The compiled modules in a temporary folder; none where there are to be none, or no compiler."""
         if not wants_engine():
-            return None
+            return []
         from setuptools.errors import BaseError, CCompilerError
 
         try:
@@ -86,7 +88,7 @@ class TagwireBuildHook(BuildHookInterface[Any]):
                 f"tagwire: the native engine did not compile ({fault}), so this build has the pure engine alone; "
                 "TAGWIRE_BUILD=require makes an error of that"
             )
-            return None
+            return []
 
 
 def way(variable: str) -> str:
@@ -115,31 +117,34 @@ def platform_tag() -> str:
 
 def remove_old_engines(package: Path) -> None:
     """An engine of an earlier build for this Python would win over the new one, or outlive its sources."""
-    for suffix in (sysconfig.get_config_var("EXT_SUFFIX"), ".abi3.so", ".pyd"):
-        (package / f"_engine{suffix}").unlink(missing_ok=True)
+    for module in MODULES:
+        for suffix in (sysconfig.get_config_var("EXT_SUFFIX"), ".abi3.so", ".pyd"):
+            (package / f"{module}{suffix}").unlink(missing_ok=True)
 
 
-def compiled(root: Path, work: Path) -> Path:
-    """The engine, compiled in the folder `work`."""
+def compiled(root: Path, work: Path) -> list[Path]:
+    """The engine's modules, compiled in the folder `work`."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
     stable = uses_stable_abi()
-    extension = Extension(
-        "tagwire._engine",
-        [f"{PACKAGE}/_engine.pyx"],
-        include_dirs=[f"{PACKAGE}/_native"],
-        define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
-        py_limited_api=stable,
-        # What the builder asks for comes last, so that it wins.
-        extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
-    )
-    with contextlib.chdir(root):  # relative sources: Cython writes their names into the module
-        modules = cythonize([extension], build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]
+    extensions = [
+        Extension(
+            f"tagwire.{module}",
+            [f"{PACKAGE}/{module}.pyx"],
+            include_dirs=[f"{PACKAGE}/_native"],
+            define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
+            py_limited_api=stable,
+            # What the builder asks for comes last, so that it wins.
+            extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
+        )
+        for module in MODULES
+    ]
+    with contextlib.chdir(root):  # relative sources: Cython writes their names into the modules
+        modules = cythonize(extensions, build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]
         command = build_ext(Distribution({"ext_modules": modules}))
         command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")
         command.ensure_finalized()
         command.run()
-    (built,) = command.get_outputs()
-    return Path(built)
+    return [Path(built) for built in command.get_outputs()]

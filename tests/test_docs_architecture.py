@@ -39,6 +39,12 @@ def test_the_map_has_every_command() -> None:
     assert re.findall(r"`(\w+)`", row) == [module.rpartition(".")[2] for module in COMMANDS.values()]
 
 
+def test_the_map_has_every_module_of_columns() -> None:
+    [row] = re.findall(r"^\| `arrow/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
+    modules = {path.stem for path in (ROOT / "runtime" / "tagwire" / "arrow").glob("*.py")} - {"__init__"}
+    assert set(re.findall(r"`(\w+)`", row)) == modules
+
+
 def test_the_map_has_every_folder() -> None:
     rows = set(re.findall(r"^\| `([\w.]+/?)` \|", section(ARCHITECTURE, "### The rest"), re.MULTILINE))
     assert all((ROOT / row).exists() for row in rows)

@@ -39,6 +39,7 @@ cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
 cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look into a dict
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
+include "_native/kinds.pxi"
 include "_native/declarations.pxi"
 include "_native/plain.pxi"
 include "_native/slots.pxi"

@@ -23,6 +23,9 @@ __all__ = [
 class TagwireError(Exception):
     """The base of all errors that tagwire raises."""
 
+    row: int | None = None
+    """Where columns are encoded or decoded (`tagwire.arrow`): the row at fault."""
+
     def __reduce__(self) -> tuple[object, ...]:
         # A default copy calls the class with the message alone, and most of these ask for more.
         from copyreg import __newobj__  # type: ignore[attr-defined]

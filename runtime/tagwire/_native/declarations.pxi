@@ -19,13 +19,7 @@ cdef extern from "plan.h":
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
     const uint8_t *TW_BYTES_DATA(PyObject *)
 
-    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID
-    int TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
-    int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
-    int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
-    int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
     int TW_INTS_LOW, TW_INTS_HIGH
-    const uint8_t *tw_width
 
     ctypedef struct tw_fresh
     ctypedef struct tw_struct

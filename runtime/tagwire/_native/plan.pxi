@@ -6,42 +6,6 @@ Everything that could make those loops unsafe is refused here, once, with `NotNa
 cdef enum:
     DEEPEST = 100  # structs inside each other: each takes a frame of the C stack
 
-# By family and width: the unsigned kind, then the signed one.
-cdef dict KINDS = {
-    ("boolean", 1): (TW_BOOL, TW_BOOL),
-    ("integer", 1): (TW_UINT8, TW_INT8),
-    ("integer", 2): (TW_UINT16, TW_INT16),
-    ("integer", 4): (TW_UINT32, TW_INT32),
-    ("integer", 8): (TW_UINT64, TW_INT64),
-    ("floating", 8): (TW_FLOAT64, TW_FLOAT64),
-    ("uuid", 16): (TW_UUID, TW_UUID),
-    ("text", 0): (TW_TEXT, TW_TEXT),
-    ("binary", 0): (TW_BINARY, TW_BINARY),
-}
-cdef tuple LENGTHS = (
-    (COMPACT, TW_COMPACT),
-    (INT16, TW_LENGTH_INT16),
-    (INT32, TW_LENGTH_INT32),
-    (VARINT, TW_LENGTH_VARINT),
-    (UVARINT, TW_LENGTH_UVARINT),
-)
-cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MARKER_UVARINT}
-
-
-cdef class Block:
-    """Zeroed memory that is freed with its owner."""
-
-    cdef void *at
-
-    def __cinit__(self, size_t size):
-        self.at = PyMem_Calloc(1, size or 1)
-        if self.at == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        PyMem_Free(self.at)
-
-
 @final
 @no_gc_clear
 cdef class Template:
@@ -253,13 +217,6 @@ cdef class Builder:
         self.templates[cls] = template
         self.kept.append(template)
         return template
-
-
-cdef int length_of(object code) except -1:
-    for known, number in LENGTHS:
-        if code == known:
-            return number
-    raise NotNative(f"the engine has no length {code.name}")
 
 
 def slot_names(cls):

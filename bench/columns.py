@@ -1,0 +1,213 @@
+"""Arrow columns beside objects: 100,000 messages in an array of bytes, to columns and back, on one core and on two.
+
+`python bench/columns.py` prints the table; it needs what the tests need (`make install`). The contender is what a
+program without columns does: decode each message in pure Python, and make Arrow arrays of the attributes. CPU time of
+the thread, interleaved, as in all of `bench/`; only the row about two threads is in wall time, and needs idle cores.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any, Final
+
+import pyarrow as pa
+from timing import interleaved, ratio
+
+import tagwire_messages as messages
+from tagwire import arrow
+from tagwire.engines import python_serializer
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which generate packages as they go
+
+__all__ = ["main"]
+
+_FLAT: Final = {
+    "type": "data",
+    "name": "CommittedOffset",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [
+        {"name": "GroupId", "type": "string", "versions": "0+"},
+        {"name": "Generation", "type": "int32", "versions": "0+"},
+        {"name": "Topic", "type": "string", "versions": "0+"},
+        {"name": "PartitionIndex", "type": "int32", "versions": "0+"},
+        {"name": "CommittedOffset", "type": "int64", "versions": "0+"},
+        {"name": "CommittedLeaderEpoch", "type": "int32", "versions": "0+"},
+        {"name": "CommittedMetadata", "type": "string", "versions": "0+", "nullableVersions": "0+"},
+    ],
+}
+"""No message of Kafka is a flat record of a usual kind, so this one is made for the purpose."""
+
+
+class Shape:
+    """A kind of messages: their bytes in an array, and how to get columns of them through objects."""
+
+    def __init__(
+        self, name: str, cls: Any, version: int, rows: list[bytes], to_arrow: Callable[[list[Any]], Any]
+    ) -> None:
+        self.name = name
+        self.cls = cls
+        self.version = version
+        self.data = pa.array(rows, pa.binary())
+        self.size = sum(map(len, rows)) / len(rows)
+        self.to_arrow = to_arrow
+
+    def by_objects(self, decode: Callable[[bytes], Any]) -> Any:
+        return self.to_arrow([decode(row) for row in self.data.to_pylist()])
+
+    def columns(self, data: Any = None, **how: Any) -> Any:
+        return arrow.decode_column(self.data if data is None else data, self.cls, self.version, **how)
+
+
+def flat(folder: Path, count: int) -> Shape:
+    """Records of some 50 bytes without arrays or structs."""
+    from build_package import build_package
+
+    cls: Any = build_package(folder, "flat_records", [_FLAT]).CommittedOffset
+    random = Random(3)
+    rows = [
+        cls(
+            group_id=f"group-{random.randrange(50)}",
+            generation=7,
+            topic=f"topic-{random.randrange(200)}.events",
+            partition_index=random.randrange(64),
+            committed_offset=random.randrange(2**40),
+            committed_leader_epoch=random.randrange(100),
+            committed_metadata=None if number % 3 else f"meta {number}",
+        ).encode(0)
+        for number in range(count)
+    ]
+    names = [row.name for row in cls.FIELDS]
+    schema = pa.schema(arrow.schema(cls, 0, unknown_tags=False))
+
+    def to_arrow(records: list[Any]) -> Any:
+        values = zip(*map(attrgetter(*names), records), strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return Shape("flat record", cls, 0, rows, to_arrow)
+
+
+def nested(count: int) -> Shape:
+    """OffsetCommitRequests of one topic with three partitions."""
+    module: Any = messages.offset_commit_request
+    cls = module.OffsetCommitRequest
+    random = Random(4)
+    rows = []
+    for number in range(count):
+        partitions = [
+            module.OffsetCommitRequestPartition(
+                partition_index=index,
+                committed_offset=random.randrange(2**40),
+                committed_leader_epoch=5,
+                committed_metadata=None if index else "m",
+            )
+            for index in range(3)
+        ]
+        topics = [module.OffsetCommitRequestTopic(name=f"topic-{random.randrange(200)}", partitions=partitions)]
+        member = f"consumer-{number}"
+        group = f"group-{random.randrange(50)}"
+        request = cls(group_id=group, generation_id_or_member_epoch=7, member_id=member, topics=topics)
+        rows.append(request.encode(8))
+    schema = pa.schema(arrow.schema(cls, 8, unknown_tags=False))
+
+    def to_arrow(requests: list[Any]) -> Any:
+        values = [
+            {
+                "group_id": each.group_id,
+                "generation_id_or_member_epoch": each.generation_id_or_member_epoch,
+                "member_id": each.member_id,
+                "group_instance_id": each.group_instance_id,
+                "topics": [
+                    {
+                        "name": topic.name,
+                        "partitions": [
+                            {
+                                "partition_index": partition.partition_index,
+                                "committed_offset": partition.committed_offset,
+                                "committed_leader_epoch": partition.committed_leader_epoch,
+                                "committed_metadata": partition.committed_metadata,
+                            }
+                            for partition in topic.partitions
+                        ],
+                    }
+                    for topic in each.topics
+                ],
+            }
+            for each in requests
+        ]
+        return pa.RecordBatch.from_arrays(
+            [pa.array([value[field.name] for value in values], field.type) for field in schema], schema=schema
+        )
+
+    return Shape("nested OffsetCommitRequest v8", cls, 8, rows, to_arrow)
+
+
+def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, ...]]:
+    """The rows of the table for one shape."""
+    pure = python_serializer(shape.cls, shape.version)
+    ways: dict[str, Callable[[], object]] = {
+        "objects in pure Python, then Arrow": lambda: shape.by_objects(pure.decode),
+        "native objects, then Arrow": lambda: shape.by_objects(lambda row: shape.cls.decode(row, shape.version)),
+        "columns": lambda: shape.columns(unknown_tags=False),
+        "columns with unknown tags": shape.columns,
+        "columns, one field chosen": lambda: shape.columns(fields=["group_id"]),
+    }
+    expected = pa.RecordBatch.from_struct_array(pa.array(shape.columns(unknown_tags=False)))
+    assert expected.equals(shape.by_objects(pure.decode)), "there is no race between different results"
+    made = shape.columns()
+    assert pa.array(arrow.encode_column(made, shape.cls, shape.version)).equals(shape.data)
+    ways["back to bytes"] = lambda: arrow.encode_column(made, shape.cls, shape.version)
+    times = interleaved(ways, rounds=rounds, seconds=0)
+    slowest, *_ = ways
+    count = len(shape.data)
+    for way in ways:
+        seconds = median(times[way])
+        against = str(ratio(times[slowest], times[way])) if way in list(ways)[1:5] else ""
+        rate = f"{shape.size * count / seconds / 1e6:.0f} MB/s"
+        yield f"{shape.name}, {shape.size:.1f} bytes", way, f"{seconds / count * 1e9:.0f} ns", rate, against
+    yield f"{shape.name}, {shape.size:.1f} bytes", "columns, two threads", "", "", f"{threads(shape, rounds):.2f}x one"
+
+
+def threads(shape: Shape, rounds: int) -> float:
+    """How many times as fast two threads decode two halves: wall time, the best of some rounds."""
+    half = len(shape.data) // 2
+    halves = [shape.data[:half], shape.data[half:]]
+    alone, together = [], []
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(3 * rounds):
+            start = time.perf_counter()
+            for each in halves:
+                shape.columns(each)
+            alone.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            list(pool.map(shape.columns, halves))
+            together.append(time.perf_counter() - start)
+    return min(alone) / min(together)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few rows and rounds: to see that it works")
+    options = parser.parse_args(arguments)
+    rounds, count = (3, 2_000) if options.quick else (9, 100_000)
+    table: list[tuple[str, ...]] = [("messages", "way", "for each", "bytes", "times as fast")]
+    with tempfile.TemporaryDirectory() as folder:
+        for shape in (flat(Path(folder), count), nested(count)):
+            table += measured(shape, rounds)
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+# cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""Messages to Arrow columns and back, in native code: the machinery of `tagwire.arrow`.
+
+By the same layouts as the engine for objects, and with the same kinds, codes and C functions for numbers and lengths.
+The loops are C (`_native/column*.h`) and run without the interpreter; plans, arrays of others, and rows that are refused
+are Cython (`_native/column*.pxi`). A module of its own, so that who has no columns does not load it. Read docs/arrow.md
+first.
+"""
+
+from collections.abc import Mapping
+from struct import pack
+from uuid import UUID
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport PyObject
+
+from tagwire._engine import NotNative
+from tagwire.arrow.errors import ColumnError, described, in_row
+from tagwire.arrow.shape import TAGS
+from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
+from tagwire.layout import (
+    COMPACT,
+    DEFAULT_STRUCT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Fixed,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    Varint,
+)
+from tagwire.shown import near
+
+__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "export_schema"]
+
+include "_native/kinds.pxi"
+include "_native/column_declarations.pxi"
+include "_native/column_shape.pxi"
+include "_native/column_exports.pxi"
+include "_native/column_imports.pxi"
+include "_native/column_plan.pxi"
+include "_native/column_values.pxi"
+include "_native/column_decoder.pxi"
+include "_native/column_encoder.pxi"

@@ -1,0 +1,123 @@
+"""Schemas, arrays and streams as capsules: what consumers of the Arrow PyCapsule interface take."""
+
+
+cdef void drop_schema(PyObject *capsule) noexcept:
+    cdef ArrowSchema_c *schema = <ArrowSchema_c *>borrowed_pointer(capsule, "arrow_schema")
+    if schema != NULL and schema.release != NULL:
+        schema.release(schema)
+    tw_free(schema)
+
+
+cdef void drop_array(PyObject *capsule) noexcept:
+    cdef ArrowArray_c *array = <ArrowArray_c *>borrowed_pointer(capsule, "arrow_array")
+    if array != NULL and array.release != NULL:
+        array.release(array)
+    tw_free(array)
+
+
+cdef void drop_stream(PyObject *capsule) noexcept:
+    cdef ArrowStream_c *stream = <ArrowStream_c *>borrowed_pointer(capsule, "arrow_array_stream")
+    if stream != NULL and stream.release != NULL:
+        stream.release(stream)
+    tw_free(stream)
+
+
+cdef void *zeroed(size_t size) except NULL:
+    """Zeroed memory: a released struct of the interface."""
+    cdef void *block = tw_zeroed(1, size)
+    if block == NULL:
+        raise MemoryError
+    return block
+
+
+cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
+    """A column's type; released where it fails."""
+    cdef int64_t flags = ARROW_FLAG_NULLABLE if column.nullable else 0
+    cdef Py_ssize_t index
+    if column.format == "+m":
+        flags |= ARROW_FLAG_MAP_KEYS_SORTED
+    cdef bytes format = column.format.encode(), name = column.name.encode()
+    check(tw_make_schema(schema, format, name, flags, len(column.children)))
+    try:
+        for index, child in enumerate(column.children):
+            fill_schema(schema.children[index], child)
+    except:
+        schema.release(schema)
+        raise
+    return 0
+
+
+def export_schema(column):
+    """A column's type as a capsule "arrow_schema"."""
+    cdef ArrowSchema_c *schema = <ArrowSchema_c *>zeroed(sizeof(ArrowSchema_c))
+    capsule = PyCapsule_New(schema, "arrow_schema", drop_schema)
+    fill_schema(schema, column)
+    return capsule
+
+
+cdef class Chunk:
+    """One array's complete buffers."""
+
+    cdef tw_frame *frame
+
+    def __dealloc__(self):
+        tw_drop_frame(self.frame)
+
+    cdef int64_t length(self):
+        return self.frame.levels[0].length
+
+
+cdef class ArrowStream:
+    """Arrow arrays of one type, for whoever takes `__arrow_c_stream__`: pyarrow, polars, duckdb, nanoarrow."""
+
+    cdef Shape shape
+    cdef list chunks
+
+    def __len__(self):
+        """The rows of all arrays together."""
+        cdef Chunk chunk
+        cdef int64_t rows = 0
+        for chunk in self.chunks:
+            rows += chunk.length()
+        return rows
+
+    @property
+    def schema_text(self):
+        """The Arrow type in words."""
+        return self.shape.root.type_text
+
+    def __repr__(self):
+        return f"<{type(self).__name__} of {len(self)} rows: {self.schema_text}>"
+
+    def __arrow_c_schema__(self):
+        return export_schema(self.shape.root)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
+        cdef ArrowSchema_c schema
+        cdef Chunk chunk
+        capsule = PyCapsule_New(stream, "arrow_array_stream", drop_stream)
+        fill_schema(&schema, self.shape.root)
+        check(tw_make_stream(stream, &schema, len(self.chunks)))
+        for chunk in self.chunks:
+            tw_add_to_stream(stream, chunk.frame)
+        return capsule
+
+
+cdef class ArrowArray(ArrowStream):
+    """One Arrow array, for whoever takes `__arrow_c_array__`; as a stream it is one of a single array."""
+
+    def __arrow_c_array__(self, requested_schema=None):
+        cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))
+        cdef Chunk chunk = self.chunks[0]
+        capsule = PyCapsule_New(array, "arrow_array", drop_array)
+        check(tw_export_array(chunk.frame, 0, array))
+        return export_schema(self.shape.root), capsule
+
+
+cdef object exported(Shape shape, list chunks, bint is_stream):
+    """What a call gives: an array for an array, a stream for a stream."""
+    cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
+    made.shape = shape
+    made.chunks = chunks
+    return made

@@ -1,0 +1,194 @@
+"""Arrow arrays of others: taken over from their capsules, their types held against what is asked for."""
+
+
+cdef class TypeOf:
+    """A schema that was taken over."""
+
+    cdef ArrowSchema_c c
+
+    def __dealloc__(self):
+        if self.c.release != NULL:
+            self.c.release(&self.c)
+
+
+cdef class Imported:
+    """An array that was taken over, with its type; released with this object."""
+
+    cdef ArrowArray_c c
+    cdef TypeOf type
+
+    def __dealloc__(self):
+        if self.c.release != NULL:
+            self.c.release(&self.c)
+
+
+cdef Imported take_array(object value):
+    cdef Imported made = Imported()
+    cdef ArrowArray_c *array
+    cdef ArrowSchema_c *schema
+    schema_capsule, array_capsule = value.__arrow_c_array__()
+    schema = <ArrowSchema_c *>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
+    array = <ArrowArray_c *>PyCapsule_GetPointer(array_capsule, "arrow_array")
+    if schema.release == NULL or array.release == NULL:
+        raise ColumnError(f"the array of a {type(value).__name__} was released already; hand out a new capsule each time")
+    made.type = TypeOf()
+    made.type.c = schema[0]
+    schema.release = NULL
+    made.c = array[0]
+    array.release = NULL
+    return made
+
+
+cdef list take_stream(object value):
+    """All arrays of a stream."""
+    cdef TypeOf type_of = TypeOf()
+    cdef Imported chunk
+    capsule = value.__arrow_c_stream__()
+    cdef ArrowStream_c *stream = <ArrowStream_c *>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+    if stream.release == NULL:
+        raise ColumnError(f"the stream of a {type(value).__name__} was released already; hand out a new capsule each time")
+    if stream.get_schema(stream, &type_of.c) != 0:
+        raise stream_error(stream)
+    chunks = []
+    while True:
+        chunk = Imported()
+        chunk.type = type_of
+        if stream.get_next(stream, &chunk.c) != 0:
+            raise stream_error(stream)
+        if chunk.c.release == NULL:
+            return chunks
+        chunks.append(chunk)
+
+
+cdef object stream_error(ArrowStream_c *stream):
+    cdef const char *text = stream.get_last_error(stream)
+    return ColumnError(f"the stream failed: {'for no reason given' if text == NULL else (<bytes>text).decode(errors='replace')}")
+
+
+cdef tuple take(object value, str what):
+    """The arrays of an object, and whether it is a stream of them."""
+    if hasattr(value, "__arrow_c_array__"):
+        return [take_array(value)], False
+    if hasattr(value, "__arrow_c_stream__"):
+        return take_stream(value), True
+    raise ColumnError(
+        f"{what} is a {type(value).__name__}, which is no Arrow array: it has neither __arrow_c_array__ nor __arrow_c_stream__"
+    )
+
+
+# ---------------------------------------------------------------- types
+
+cdef dict WIDTHS = {"c": 1, "C": 1, "s": 2, "S": 2, "i": 4, "I": 4, "l": 8, "L": 8}
+cdef dict FITTING = {
+    "b": "a bool",
+    "g": "a float",
+    "w:16": "a fixed_size_binary[16] or a binary",
+    "u": "a string",
+    "z": "a binary",
+    "+l": "a list",
+    "+m": "a map, or a list of structs of key and value",
+    "+s": "a struct",
+}
+
+
+cdef str format_of(const ArrowSchema_c *schema):
+    return (<bytes>schema.format).decode(errors="replace")
+
+
+cdef object width_in(str format):
+    """The number behind the colon of a format; -1 where there is none that could be meant."""
+    number = format.partition(":")[2]
+    return int(number) if number.isdecimal() and len(number) < 10 else -1
+
+
+cdef int read_type(tw_source *s, str format) except -1:
+    """The kind of source that a format stands for; TW_SOURCE_NULL for none that we know."""
+    s.width = 0
+    s.kind = TW_SOURCE_NULL
+    if format in WIDTHS:
+        s.kind, s.width, s.is_signed = TW_SOURCE_INT, WIDTHS[format], format in "csil"
+    elif format == "b":
+        s.kind = TW_SOURCE_BOOL
+    elif format in ("f", "g"):
+        s.kind, s.width = TW_SOURCE_FLOAT, 4 if format == "f" else 8
+    elif format in ("z", "Z", "u", "U"):
+        s.kind, s.width, s.is_text = TW_SOURCE_BYTES, 4 if format in "zu" else 8, format in "uU"
+    elif format in ("vz", "vu"):
+        s.kind, s.width, s.is_text = TW_SOURCE_VIEWS, 16, format == "vu"
+    elif format.startswith("w:") and width_in(format) >= 0:
+        s.kind, s.width = TW_SOURCE_BLOCKS, width_in(format)
+    elif format in ("+l", "+m", "+L"):
+        s.kind, s.width = TW_SOURCE_LIST, 8 if format == "+L" else 4
+    elif format.startswith("+w:") and width_in(format) >= 0:
+        s.kind, s.width = TW_SOURCE_BLOCK_LIST, width_in(format)
+    elif format == "+s":
+        s.kind = TW_SOURCE_STRUCT
+    return 0
+
+
+cdef bint fits(const tw_source *s, str wanted):
+    """Whether a source can have the values of a column of the format `wanted`."""
+    if wanted == "b":
+        return s.kind == TW_SOURCE_BOOL
+    if wanted == "g":
+        return s.kind == TW_SOURCE_FLOAT
+    if wanted == "u":
+        return s.is_text
+    if wanted == "z":
+        return s.kind in (TW_SOURCE_BYTES, TW_SOURCE_VIEWS, TW_SOURCE_BLOCKS) and not s.is_text
+    if wanted == "w:16":
+        return fits(s, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == 16)
+    if wanted in ("+l", "+m"):
+        return s.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST)
+    if wanted == "+s":
+        return s.kind == TW_SOURCE_STRUCT
+    return s.kind == TW_SOURCE_INT
+
+
+cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
+    """An array of others as a source of values for a column of the format `wanted`, without its children."""
+    cdef str format = format_of(schema)
+    cdef int64_t needed
+    if array.length < 0 or array.offset < 0:
+        raise ColumnError(f"{what}: an array of {array.length} values from {array.offset} on")
+    if schema.dictionary != NULL or array.dictionary != NULL:
+        raise ColumnError(f"{what} is dictionary-encoded; decode the dictionary first (in pyarrow: array.dictionary_decode())")
+    s.length = array.length
+    s.offset = array.offset
+    if format == "n":
+        s.kind = TW_SOURCE_NULL
+        return 0
+    read_type(s, format)
+    if s.kind == TW_SOURCE_NULL or not fits(s, wanted):
+        raise ColumnError(f"{what} is of the Arrow type {format!r}; {FITTING.get(wanted, 'an integer')} was expected")
+    needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
+    if array.n_buffers < needed or array.buffers == NULL:
+        raise ColumnError(f"{what}: {array.n_buffers} buffers in an array of the type {format!r}, which has {needed}")
+    s.valid = <const uint8_t *>array.buffers[0] if array.null_count != 0 else NULL
+    if needed > 1:
+        s.values = <const uint8_t *>array.buffers[1]
+        if s.values == NULL and s.length:
+            raise ColumnError(f"{what}: an array of {s.length} values without a buffer for them")
+    if s.kind == TW_SOURCE_BYTES:
+        s.data = <const uint8_t *>array.buffers[2]
+        if s.data == NULL:
+            s.data = s.values  # of no bytes at all, but an address
+    elif s.kind == TW_SOURCE_VIEWS:
+        s.buffers = array.buffers
+        s.data_count = array.n_buffers - 3
+    return 0
+
+
+cdef list version_chunks(object versions, list rows):
+    """Arrays of versions beside arrays of rows; Nones where all rows have one version."""
+    cdef Imported one, other
+    if versions is None:
+        return [None] * len(rows)
+    chunks, _ = take(versions, "version")
+    lengths = [[(<Imported>each).c.length for each in arrays] for arrays in (rows, chunks)]
+    if lengths[0] != lengths[1]:
+        raise ColumnError(
+            f"rows come in arrays of {lengths[0][:5]}, versions in arrays of {lengths[1][:5]}; make them alike, "
+            "for example by combining the chunks of both"
+        )
+    return chunks

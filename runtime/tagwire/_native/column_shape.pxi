@@ -1,0 +1,176 @@
+"""The table of columns: a tree of `tagwire.arrow.shape.Column`, as the loops want it."""
+
+cdef enum:
+    MOST_COLUMNS = 1 << 16
+
+
+cdef class Shape:
+    """The columns of a tree, each before its children, and the levels that they grow in."""
+
+    cdef readonly object root
+    cdef list nodes
+    cdef dict indexes
+    cdef list kept
+    cdef tw_column *columns
+    cdef tw_level *levels
+    cdef int32_t count, levels_count
+
+    def __cinit__(self, root):
+        self.root = root
+        self.nodes = list(root.walk())
+        if len(self.nodes) > MOST_COLUMNS:
+            raise NotNative(f"{len(self.nodes)} columns; native code goes up to {MOST_COLUMNS}")
+        self.indexes = {id(node): index for index, node in enumerate(self.nodes)}
+        self.kept = []
+        self.count = len(self.nodes)
+        self.columns = <tw_column *>self.memory(self.count * sizeof(tw_column))
+        self.levels = <tw_level *>self.memory((self.count + 1) * sizeof(tw_level))
+        self.levels_count = 1
+        self.levels[0].end = self.count
+        self.place(root, 0, 0)
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+    cdef int32_t index(self, object column) except -1:
+        return self.indexes[id(column)]
+
+    cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
+        """Fill in a column and those in it; the index behind them."""
+        cdef tw_column *c = &self.columns[index]
+        cdef str format = column.format
+        cdef int32_t end = index + 1
+        c.level = level
+        c.nullable = column.nullable
+        c.is_signed = format in "csil"
+        if format == "+s":
+            c.kind = TW_COLUMN_STRUCT
+        elif format in ("+l", "+m"):
+            c.kind = TW_COLUMN_LIST
+            level = c.inner = self.levels_count
+            self.levels_count += 1
+        else:
+            self.leaf(c, format)
+        self.default(c, column)
+        for child in column.children:
+            end = self.place(child, end, level)
+        c.end = end
+        if c.kind == TW_COLUMN_LIST:
+            self.levels[c.inner].first = index + 1
+            self.levels[c.inner].end = end
+        return end
+
+    cdef int leaf(self, tw_column *c, str format) except -1:
+        if format in "uz":
+            c.kind = TW_COLUMN_BYTES
+        elif format == "b":
+            c.kind = TW_COLUMN_BITS
+        else:
+            c.kind = TW_COLUMN_FIXED
+            c.width = len(packed(format, None))
+        return 0
+
+    cdef int default(self, tw_column *c, object column) except -1:
+        cdef Block block
+        cdef bytes data
+        default = column.default
+        c.null_default = default is None
+        if default is None or c.kind in (TW_COLUMN_STRUCT, TW_COLUMN_LIST):
+            if default is not None and (default is not DEFAULT_STRUCT if c.kind == TW_COLUMN_STRUCT else len(default)):
+                raise NotNative(f"{column.name} has a default of its own")
+            return 0
+        data = packed(column.format, default)
+        block = Block(len(data))
+        self.kept.append(block)
+        copy_into(<uint8_t *>block.at, data)
+        c.value = <const uint8_t *>block.at
+        c.size = len(data)
+        return 0
+
+    cdef tw_frame *frame(self, int64_t rows, int64_t most) except NULL:
+        """Empty buffers with room for so many rows."""
+        cdef tw_frame *frame
+        with nogil:
+            frame = tw_new_frame(self.columns, self.count, self.levels, self.levels_count, rows, most)
+        if frame == NULL:
+            raise MemoryError
+        return frame
+
+    cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
+        """Write an object into a column: what only refused rows come to."""
+        cdef const tw_column *c = &self.columns[index]
+        cdef bytes data
+        cdef int32_t child = index + 1
+        if value is None:
+            tw_put_null(frame, index, at)
+        elif c.kind == TW_COLUMN_STRUCT:
+            while child < c.end:
+                self.put(frame, child, at, attribute(value, self.nodes[child].name))
+                child = self.columns[child].end
+        elif c.kind == TW_COLUMN_LIST:
+            self.put_list(frame, index, at, pairs(value) if self.nodes[index].format == "+m" else value)
+        elif c.kind == TW_COLUMN_BITS:
+            tw_put_bit(frame.buffers[index].values, at, bool(value))
+        else:
+            data = packed(self.nodes[index].format, value)
+            if c.kind == TW_COLUMN_FIXED:
+                copy_into(frame.buffers[index].values + at * c.width, data)
+            else:
+                check(tw_put_bytes(frame, index, at, <const uint8_t *><const char *>data, len(data)))
+        return 0
+
+    cdef int put_list(self, tw_frame *frame, int32_t index, int64_t at, object values) except -1:
+        cdef int32_t level = self.columns[index].inner
+        cdef int64_t base = frame.levels[level].length
+        cdef int64_t count = len(values)
+        check(tw_reserve(frame, level, base + count))
+        for number, value in enumerate(values):
+            self.put(frame, index + 1, base + <int64_t>number, value)
+        frame.levels[level].length = base + count
+        tw_put_offset(&frame.buffers[index], at + 1, base + count)
+        return 0
+
+
+cdef int check(int fault) except -1:
+    """Raise what a fault of growing stands for."""
+    if fault == TW_NO_MEMORY:
+        raise MemoryError
+    if fault == TW_TOO_LONG:
+        raise OverflowError
+    return 0
+
+
+cdef int copy_into(uint8_t *target, bytes data) except -1:
+    cdef Py_ssize_t index
+    cdef const uint8_t *source = <const uint8_t *><const char *>data
+    for index in range(len(data)):
+        target[index] = source[index]
+    return 0
+
+
+cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q", "g": "d"}
+
+
+cdef bytes packed(str format, object value):
+    """A value as it stands in a buffer; of None, something of the same width."""
+    if format == "u":
+        return value.encode()
+    if format == "z":
+        return bytes(value)
+    if format == "b":
+        return b"\1" if value else b"\0"
+    if format == "w:16":
+        return bytes(16) if value is None else value.bytes
+    return pack("=" + CODES[format], value or 0)
+
+
+cdef object attribute(object value, str name):
+    """A field of a data class, or of a dict."""
+    return value[name] if isinstance(value, Mapping) else getattr(value, name)
+
+
+cdef list pairs(object tags):
+    """Unknown tags as the entries of a map."""
+    return [{"key": tag, "value": tags[tag]} for tag in sorted(tags)]

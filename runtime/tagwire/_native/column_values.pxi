@@ -1,0 +1,162 @@
+"""Arrow arrays as sources of a message's fields: bound to its columns, and, for rows that are refused, made objects."""
+
+
+cdef class Sources:
+    """A source for each column of a shape: an array's, or a constant one where the array has no such field."""
+
+    cdef Shape shape
+    cdef Imported rows
+    cdef list kept
+    cdef tw_source *at
+
+    def __cinit__(self, Shape shape, Imported rows):
+        cdef Block block = Block(shape.count * sizeof(tw_source))
+        self.shape = shape
+        self.rows = rows
+        self.kept = [block]
+        self.at = <tw_source *>block.at
+        self.bind(0, &rows.type.c, &rows.c, 0, "")
+
+    cdef int bind(
+        self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
+    ) except -1:
+        """Let a column, and those in it, take their values from an array; `offset` is that of a struct around it."""
+        cdef tw_source *source = &self.at[index]
+        column = self.shape.nodes[index]
+        read_array(source, schema, array, column.format, path or "the array")
+        source.offset += offset
+        if source.kind != TW_SOURCE_NULL and schema.n_children != array.n_children:
+            raise ColumnError(f"{path or 'the array'}: {array.n_children} children of an array whose type has {schema.n_children}")
+        if source.kind == TW_SOURCE_NULL:
+            self.fix_children(index)
+        elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
+            if schema.n_children != 1:
+                raise ColumnError(f"{path}: a list of {schema.n_children} children")
+            source.child = &self.at[index + 1]
+            self.bind(index + 1, schema.children[0], array.children[0], 0, path + "[]")
+        elif source.kind == TW_SOURCE_STRUCT:
+            self.bind_fields(index, schema, array, source.offset, path)
+        return 0
+
+    cdef int bind_fields(
+        self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
+    ) except -1:
+        cdef int64_t number
+        cdef int32_t child = index + 1
+        column = self.shape.nodes[index]
+        names = [each.name for each in column.children]
+        given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
+        if names == ["key", "value"] and len(given) == 2:
+            given = names  # of a map's entries: their names differ between libraries
+        for name in given:
+            if name not in names:
+                raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
+            if given.count(name) > 1:
+                raise ColumnError(f"{path or 'the array'} has two fields {name!r}")
+        for name in names:
+            if name in given:
+                number = given.index(name)
+                self.bind(child, schema.children[number], array.children[number], offset, f"{path}.{name}" if path else name)
+            else:
+                self.fix(child)
+            child = self.shape.columns[child].end
+        return 0
+
+    cdef int fix(self, int32_t index) except -1:
+        """Let a column have its default everywhere."""
+        cdef const tw_column *c = &self.shape.columns[index]
+        cdef tw_source *source = &self.at[index]
+        cdef Block offsets
+        cdef str format = self.shape.nodes[index].format
+        source.constant = True
+        source.length = 1
+        source.values = c.value
+        if c.null_default:
+            source.kind = TW_SOURCE_NULL
+        elif c.kind in (TW_COLUMN_BYTES, TW_COLUMN_LIST):
+            offsets = Block(8)
+            self.kept.append(offsets)
+            (<int32_t *>offsets.at)[1] = c.size
+            read_type(source, "+l" if c.kind == TW_COLUMN_LIST else format)
+            source.values = <const uint8_t *>offsets.at
+            source.data = c.value
+            source.child = &self.at[index + 1] if c.kind == TW_COLUMN_LIST else NULL
+        else:
+            read_type(source, format)
+        return self.fix_children(index)
+
+    cdef int fix_children(self, int32_t index) except -1:
+        cdef int32_t child = index + 1
+        while child < self.shape.columns[index].end:
+            self.fix(child)
+            child = self.shape.columns[child].end
+        return 0
+
+    # ------------------------------------------------------------ objects
+
+    cdef object value(self, int32_t index, int64_t at, list path):
+        """The value at an index, as a message object has it. Raises EncodeError, with its place in `path`."""
+        cdef const tw_source *source = &self.at[index]
+        cdef const uint8_t *data
+        cdef int64_t number = 0, size = 0
+        column = self.shape.nodes[index]
+        if source.constant:
+            return column.cls() if column.default is DEFAULT_STRUCT else column.default
+        if not tw_is_there(source, at):
+            return None
+        if source.kind == TW_SOURCE_BOOL:
+            return bool(tw_get_bit(source.values, tw_source_index(source, at)))
+        if source.kind == TW_SOURCE_INT:
+            above = tw_source_int(source, at, &number) < 0
+            return number + (1 << 64) if above else number
+        if source.kind == TW_SOURCE_FLOAT:
+            return tw_source_float(source, at)
+        if source.kind == TW_SOURCE_STRUCT:
+            return self.struct(index, at, path)
+        if source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
+            return self.tags(index, at, path) if column.format == "+m" else self.elements(index, at, path)
+        if tw_source_bytes(source, at, &data, &size) < 0:
+            raise ColumnError("the array's offsets contradict its buffers; it is damaged")
+        found = PyBytes_FromStringAndSize(<const char *>data, size)
+        if column.format == "u":
+            return found.decode(errors="surrogateescape")  # bad UTF-8 is then a surrogate, which encoding refuses
+        return UUID(bytes=found) if column.format == "w:16" and size == 16 else found
+
+    cdef object struct(self, int32_t index, int64_t at, list path):
+        cdef int32_t child = index + 1
+        found = {}
+        while child < self.shape.columns[index].end:
+            if not self.at[child].constant:
+                name = self.shape.nodes[child].name
+                found[name] = self.value(child, at, [*path, name])
+            child = self.shape.columns[child].end
+        cls = self.shape.nodes[index].cls
+        if cls is None:
+            return found
+        made = cls()
+        for name, value in found.items():
+            setattr(made, name, value)
+        return made
+
+    cdef object range(self, int32_t index, int64_t at):
+        cdef int64_t first = 0, count = 0
+        if tw_source_elements(&self.at[index], at, &first, &count) < 0:
+            raise ColumnError("the array's offsets contradict its buffers; it is damaged")
+        return range(first, first + count)
+
+    cdef tuple elements(self, int32_t index, int64_t at, list path):
+        indexes = self.range(index, at)
+        return tuple([self.value(index + 1, each, [*path, number]) for number, each in enumerate(indexes)])
+
+    cdef dict tags(self, int32_t index, int64_t at, list path):
+        cdef dict found = {}
+        for each in self.range(index, at):
+            tag = self.value(index + 2, each, path) if tw_is_there(&self.at[index + 1], each) else None
+            if tag in found:
+                raise Repeated(path, tag)
+            found[tag] = self.value(index + 3, each, path)
+        return found
+
+
+class Repeated(Exception):
+    """A map that has a tag twice, which no mapping of Python can show to the writer."""

@@ -1,0 +1,124 @@
+"""Messages as Arrow columns: whole columns of bytes decoded and encoded at once, without an object for each message.
+
+    schema(C, 8)                          the Arrow type of a message's version, or of several versions
+    decode_column(data, C, 8)             a column of bytes to a column of structs
+    encode_column(structs, C, 8)          and back
+
+Columns come from and go to whatever speaks the Arrow PyCapsule interface (pyarrow, polars, duckdb, nanoarrow); none of
+these is needed here. A field in a column is what the attribute of a decoded object would be: same checks, same
+defaults, same refusals. The native engine does it straight from the plan of a version, without the interpreter's lock;
+without that engine the same columns are made through objects, and that needs pyarrow.
+"""
+
+from __future__ import annotations
+
+from tagwire.arrow.errors import ColumnError
+from tagwire.arrow.plans import ArrowSchema, Wanted, decoder_of, encoder_of, schema_of
+from tagwire.limits import DEFAULT_LIMITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    from tagwire.limits import Limits
+    from tagwire.message import Message
+
+    Errors = Literal["raise", "null", "column"]
+
+__all__ = ["ArrowSchema", "ColumnError", "decode_column", "encode_column", "schema"]
+
+
+def schema(
+    message: type[Message],
+    version: int | Iterable[int],
+    *,
+    fields: Iterable[str] | None = None,
+    errors: Errors = "raise",
+    unknown_tags: bool = True,
+    wide_unsigned: bool = False,
+) -> ArrowSchema:
+    """The Arrow type of what `decode_column` gives with the same arguments: an object with `__arrow_c_schema__`.
+
+    Several versions (such as `C.VERSIONS`) give the union of their fields.
+    Raises UnsupportedVersionError, and SchemaError for fields that there are not.
+    """
+    versions = (version,) if isinstance(version, int) else tuple(version)
+    return schema_of(Wanted(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
+
+
+def decode_column(
+    data: Any,
+    message: type[Message],
+    version: Any,
+    *,
+    versions: Iterable[int] | None = None,
+    fields: Iterable[str] | None = None,
+    errors: Errors = "raise",
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+    unknown_tags: bool = True,
+    wide_unsigned: bool = False,
+) -> Any:
+    """A column of encoded messages as a column of structs; nulls stay nulls.
+
+    `data` is an Arrow array of bytes (binary, large_binary, binary_view, or
+    string), with `__arrow_c_array__` or, in chunks, with `__arrow_c_stream__`;
+    the result has what `data` had. `version` is the version of all rows, or an
+    Arrow array of integers with that of each; then the columns are those of
+    `versions`, or of all versions that the message has.
+
+    `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
+    others are checked all the same. `unknown_tags=False` drops unknown tagged
+    fields, `wide_unsigned` makes uint16 int32 and uint32 int64. `strict` and
+    `limits` (for each row) are those of `Message.decode`.
+
+    Where a row can't be decoded, "raise" raises its DecodeError, LimitError or
+    UnsupportedVersionError, which then has its `row`; "null" makes the row
+    null; "column" gives a struct of two columns instead, `value` and `error`,
+    the latter of path, offset and reason. Raises ColumnError for an array of
+    another type, a damaged one, and for columns of more than 2^31 - 1 elements
+    or bytes.
+    """
+    chosen, rows = _version(message, version, versions)
+    wanted = Wanted(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
+    return decoder_of(wanted).decode(data, rows, errors, bool(strict), limits)
+
+
+def encode_column(
+    data: Any,
+    message: type[Message],
+    version: Any,
+    *,
+    versions: Iterable[int] | None = None,
+    errors: Errors = "raise",
+) -> Any:
+    """A column of structs as a column of encoded messages (binary); nulls stay nulls.
+
+    `data` is an Arrow array of structs, or a stream of them; the result has
+    what `data` had. Fields that the structs lack have their defaults. Integers
+    may be of any width: each value is held against the range of its field.
+    Lists may be large or of fixed size, text and bytes large ones or views,
+    uuids 16 bytes of any kind. `version` and `versions` are as in
+    `decode_column`.
+
+    What `Message.encode` refuses is refused here: see `decode_column` for
+    `errors`, with EncodeError for DecodeError. Raises ColumnError for fields
+    that the message has not, or of another type, and for more than 2^31 - 1
+    bytes in an array.
+    """
+    chosen, rows = _version(message, version, versions)
+    return encoder_of(Wanted(message, chosen, errors)).encode(data, rows, errors)
+
+
+def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
+    """The versions that there may be, and the array of them, or None where all rows have one."""
+    if isinstance(version, int):
+        if versions is not None:
+            raise ColumnError(f"versions go with an array of them, but version is {version}; leave versions out")
+        return (version,), None
+    return tuple(message.VERSIONS if versions is None else versions), version
+
+
+def _paths(fields: Iterable[str] | None) -> tuple[str, ...] | str | None:
+    return fields if fields is None or isinstance(fields, str) else tuple(fields)

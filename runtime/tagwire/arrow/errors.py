@@ -1,0 +1,29 @@
+"""The error of columns, the row of everybody else's, and errors as values of a column."""
+
+from typing import Any, TypeVar
+
+from tagwire.errors import DecodeError, EncodeError, TagwireError
+
+__all__ = ["ColumnError", "described", "in_row"]
+
+E = TypeVar("E", bound=TagwireError)
+
+
+class ColumnError(TagwireError):
+    """An Arrow array that can't be taken: of another type than the message asks for, damaged, or too long."""
+
+
+def in_row(error: E, row: int) -> E:
+    """The error of a row, which it then names: in its text, and as `row`."""
+    error.args = (f"row {row}: {error}", *error.args[1:])
+    error.row = row
+    return error
+
+
+def described(error: TagwireError) -> dict[str, Any]:
+    """An error as the struct that stands beside its row."""
+    if isinstance(error, DecodeError):
+        return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
+    if isinstance(error, EncodeError):
+        return {"path": error.path, "offset": None, "reason": error.reason}
+    return {"path": "", "offset": None, "reason": str(error)}

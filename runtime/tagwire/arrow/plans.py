@@ -1,0 +1,126 @@
+"""What decodes and encodes the columns of a message: made once for the same wishes, by the engine that is in use."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tagwire.arrow.errors import ColumnError
+from tagwire.arrow.shape import Column, Selection, message_column, with_error
+from tagwire.engines import engine
+from tagwire.rows import layout_of
+
+if TYPE_CHECKING:
+    from tagwire.layout import Layout
+    from tagwire.message import Message
+
+__all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of"]
+
+_KEPT = 64
+"""Plans that are kept: more than a job has kinds of messages."""
+_ERRORS = ("raise", "null", "column")
+
+
+class Wanted(NamedTuple):
+    """Which columns somebody wants: the arguments of the calls, hashable."""
+
+    message: type[Message]
+    versions: tuple[int, ...]
+    errors: str
+    paths: tuple[str, ...] | str | None = None
+    unknown_tags: bool = True
+    wide_unsigned: bool = False
+
+
+class ArrowSchema:
+    """An Arrow type: a struct, for whoever takes `__arrow_c_schema__`. `str()` shows it."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    def __arrow_c_schema__(self) -> Any:
+        if engine() == "native":
+            from tagwire._columns import export_schema
+        else:
+            from tagwire.arrow.pure import export_schema
+        return export_schema(self.column)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.column.children))
+
+    def __repr__(self) -> str:
+        return f"<{self.column.type_text}>"
+
+
+def schema_of(wanted: Wanted) -> ArrowSchema:
+    """The type of what `decoder_of` gives."""
+    return ArrowSchema(_result(_message(wanted), wanted))
+
+
+def decoder_of(wanted: Wanted) -> Any:
+    """What decodes columns: native, or pure where there is no native engine or it leaves a layout to the pure one."""
+    return _decoder(engine(), wanted)
+
+
+def encoder_of(wanted: Wanted) -> Any:
+    """What encodes columns; see `decoder_of`."""
+    return _encoder(engine(), wanted)
+
+
+@lru_cache(_KEPT)
+def _decoder(engine_name: str, wanted: Wanted) -> Any:
+    message = wanted.message
+    value = _message(wanted)
+    root = _result(value, wanted)
+    if engine_name == "native":
+        from tagwire._columns import Decoder
+        from tagwire._engine import NotNative
+
+        try:
+            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS)
+        except NotNative:
+            pass
+    from tagwire.arrow.pure import PureDecoder
+
+    return PureDecoder(root, value, _layouts(wanted), message)
+
+
+@lru_cache(_KEPT)
+def _encoder(engine_name: str, wanted: Wanted) -> Any:
+    message = wanted.message
+    everything = _message(Wanted(message, tuple(message.VERSIONS), "raise"))
+    value = Column(_name(wanted), "z", nullable=True)
+    root = _result(value, wanted)
+    if engine_name == "native":
+        from tagwire._columns import Encoder
+        from tagwire._engine import NotNative
+
+        try:
+            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS)
+        except NotNative:
+            pass
+    from tagwire.arrow.pure import PureEncoder
+
+    return PureEncoder(everything, root, value, _layouts(wanted), message)
+
+
+def _name(wanted: Wanted) -> str:
+    return "value" if wanted.errors == "column" else ""
+
+
+def _result(value: Column, wanted: Wanted) -> Column:
+    """The column of a result: its values, or those and their errors."""
+    if wanted.errors not in _ERRORS:
+        raise ColumnError(f"errors is {wanted.errors!r}; {', '.join(map(repr, _ERRORS))} was expected")
+    return with_error(value) if wanted.errors == "column" else value
+
+
+def _message(wanted: Wanted) -> Column:
+    selection = Selection(wanted.paths, unknown_tags=wanted.unknown_tags, wide_unsigned=wanted.wide_unsigned)
+    return message_column(_name(wanted), [layout.root for layout in _layouts(wanted).values()], selection)
+
+
+def _layouts(wanted: Wanted) -> dict[int, Layout]:
+    if not wanted.versions:
+        raise ColumnError(f"{wanted.message.NAME}: no version was given, so there are no columns")
+    return {version: layout_of(wanted.message, version) for version in wanted.versions}

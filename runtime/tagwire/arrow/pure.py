@@ -1,0 +1,274 @@
+"""Columns without native code: the same ones, by way of objects. pyarrow makes the arrays.
+
+For installations without the native engine, and for layouts that it leaves to the pure one. Slow: an object for each
+message, and Python values for each of its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tagwire.arrow.errors import ColumnError, described, in_row
+from tagwire.arrow.shape import Column
+from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.layout_cursor import dotted
+from tagwire.shown import near
+
+if TYPE_CHECKING:
+    from tagwire.layout import Layout
+    from tagwire.limits import Limits
+    from tagwire.message import Message
+
+__all__ = ["PureDecoder", "PureEncoder", "export_schema"]
+
+_PLAIN = {
+    "b": "bool_",
+    "c": "int8",
+    "C": "uint8",
+    "s": "int16",
+    "S": "uint16",
+    "i": "int32",
+    "I": "uint32",
+    "l": "int64",
+    "L": "uint64",
+    "g": "float64",
+    "u": "string",
+    "z": "binary",
+}
+"""pyarrow's functions by format."""
+_ROW_FAULTS = (DecodeError, EncodeError, UnsupportedVersionError)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as missing:
+        raise ColumnError(
+            "columns without the native engine need pyarrow, which is not installed: pip install 'tagwire[arrow]'"
+        ) from missing
+    return pyarrow
+
+
+def export_schema(column: Column) -> Any:
+    """A column's type as a capsule "arrow_schema"."""
+    return _type(column).__arrow_c_schema__()
+
+
+class _Pure:
+    """What both directions share."""
+
+    def __init__(self, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]) -> None:
+        self.pa = _pyarrow()
+        self.root = root
+        self.value = value
+        self.layouts = layouts
+        self.message = message
+        self.one_version = next(iter(layouts))
+
+    def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
+        """The result for all arrays of `data`: `row` makes a value of one value and its version."""
+        chunks, is_stream = self.taken(data, "data")
+        others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
+        if versions is not None and list(map(len, chunks)) != list(map(len, others)):
+            raise ColumnError(
+                f"rows come in arrays of {list(map(len, chunks))[:5]}, versions in arrays of "
+                f"{list(map(len, others))[:5]}; make them alike, for example by combining the chunks of both"
+            )
+        made = []
+        first = 0
+        for chunk, numbers in zip(chunks, others, strict=True):
+            values = list(self.rows(rows_of(chunk), self.numbers(numbers, len(chunk)), errors, row, first))
+            made.append(self.pa.array(values, _type(self.root)))
+            first += len(chunk)
+        return self.pa.chunked_array(made, _type(self.root)) if is_stream else made[0]
+
+    def taken(self, value: Any, what: str) -> tuple[list[Any], bool]:
+        if hasattr(value, "__arrow_c_array__"):
+            return [self.pa.array(value)], False
+        if hasattr(value, "__arrow_c_stream__"):
+            return list(self.pa.chunked_array(value).chunks), True
+        raise ColumnError(
+            f"{what} is a {type(value).__name__}, which is no Arrow array: "
+            "it has neither __arrow_c_array__ nor __arrow_c_stream__"
+        )
+
+    def numbers(self, versions: Any, count: int) -> list[int | None]:
+        if versions is None:
+            return [self.one_version] * count
+        if not (self.pa.types.is_integer(versions.type) or self.pa.types.is_null(versions.type)):
+            raise ColumnError(f"version is of the Arrow type {str(versions.type)!r}; an integer was expected")
+        numbers: list[int | None] = versions.to_pylist()
+        return numbers
+
+    def rows(
+        self, values: list[Any], versions: list[int | None], errors: str, make: Callable[[Any, int], Any], first: int
+    ) -> Iterator[Any]:
+        for number, (value, version) in enumerate(zip(values, versions, strict=True), first):
+            error: TagwireError | None = None
+            made = None
+            if value is not None and version is not None:
+                try:
+                    if version not in self.layouts:
+                        raise UnsupportedVersionError(self.message.NAME, version, self.message.VERSIONS)
+                    made = make(value, version)
+                except _ROW_FAULTS as refusal:
+                    if errors == "raise":
+                        raise in_row(refusal, number) from None
+                    error = refusal
+            if errors == "column":
+                yield {"value": made, "error": None if error is None else described(error)}
+            else:
+                yield made
+
+
+class PureDecoder(_Pure):
+    """As `tagwire._columns.Decoder`."""
+
+    def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> Any:
+        """The columns of `data`."""
+
+        def row(value: bytes, version: int) -> Any:
+            return _plain(self.value, self.message.decode(value, version, strict=strict, limits=limits))
+
+        return self.columns(data, versions, errors, row, self.bytes_of)
+
+    def bytes_of(self, chunk: Any) -> list[Any]:
+        if not (_is_bytes(self.pa, chunk.type) or _is_text(self.pa, chunk.type) or self.pa.types.is_null(chunk.type)):
+            raise ColumnError(f"data is of the Arrow type {str(chunk.type)!r}; a binary was expected")
+        values: list[Any] = chunk.cast(self.pa.binary()).to_pylist()
+        return values
+
+
+class PureEncoder(_Pure):
+    """As `tagwire._columns.Encoder`."""
+
+    def __init__(
+        self, everything: Column, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]
+    ) -> None:
+        super().__init__(root, value, layouts, message)
+        self.everything = everything
+
+    def encode(self, data: Any, versions: Any, errors: str) -> Any:
+        """The bytes of `data`."""
+
+        def row(value: Any, version: int) -> bytes:
+            place = self.message.NAME, version
+            encoded: bytes = _object(self.everything, value, (), place).encode(version)
+            return encoded
+
+        return self.columns(data, versions, errors, row, self.structs_of)
+
+    def structs_of(self, chunk: Any) -> list[Any]:
+        _check(self.pa, self.everything, chunk.type, "")
+        values: list[Any] = chunk.to_pylist()
+        return values
+
+
+# ---------------------------------------------------------------- types
+
+
+def _type(column: Column) -> Any:
+    """A column's type as pyarrow has it."""
+    pa = _pyarrow()
+    if column.format == "+s":
+        return pa.struct([pa.field(each.name, _type(each), each.nullable) for each in column.children])
+    if column.format == "+l":
+        (element,) = column.children
+        return pa.list_(pa.field(element.name, _type(element), element.nullable))
+    if column.format == "+m":
+        key, value = column.children[0].children
+        return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
+    return pa.binary(16) if column.format == "w:16" else getattr(pa, _PLAIN[column.format])()
+
+
+def _is_bytes(pa: Any, type: Any) -> bool:
+    kinds = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary
+    return any(kind(type) for kind in kinds)
+
+
+def _is_text(pa: Any, type: Any) -> bool:
+    return any(kind(type) for kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _check(pa: Any, column: Column, type: Any, path: str) -> None:
+    """Refuse a type that a column's values can't have."""
+    types = pa.types
+    if types.is_null(type):
+        return
+    is_list = types.is_list(type) or types.is_large_list(type) or types.is_fixed_size_list(type)
+    fitting = {
+        "b": types.is_boolean(type),
+        "g": types.is_float32(type) or types.is_float64(type),
+        "u": _is_text(pa, type),
+        "z": _is_bytes(pa, type),
+        "w:16": _is_bytes(pa, type) and (not types.is_fixed_size_binary(type) or type.byte_width == 16),
+        "+l": is_list,
+        "+m": is_list or types.is_map(type),
+        "+s": types.is_struct(type),
+    }
+    if not fitting.get(column.format, types.is_integer(type)):
+        raise ColumnError(f"{path or 'the array'} is of the Arrow type {str(type)!r}, but {column} was expected")
+    if column.format == "+l":
+        _check(pa, column.children[0], type.value_type, path + "[]")
+    if column.format != "+s":
+        return
+    names = [child.name for child in column.children]
+    for index in range(type.num_fields):
+        field = type.field(index)
+        child = column.child(field.name)
+        if child is None:
+            raise ColumnError(f"{path or 'the message'} has no field {field.name!r}{near(field.name, names)}")
+        if type.get_field_index(field.name) < 0:
+            raise ColumnError(f"{path or 'the array'} has two fields {field.name!r}")
+        _check(pa, child, field.type, f"{path}.{field.name}" if path else field.name)
+
+
+# ---------------------------------------------------------------- values
+
+
+def _plain(column: Column, value: Any) -> Any:
+    """A value of an object as pyarrow takes it."""
+    if value is None:
+        return None
+    if column.format == "+s":
+        return {child.name: _plain(child, getattr(value, child.name)) for child in column.children}
+    if column.format == "+l":
+        return [_plain(column.children[0], element) for element in value]
+    if column.format == "+m":
+        return sorted(value.items())
+    return value.bytes if column.format == "w:16" else value
+
+
+def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
+    """A value of pyarrow as an object has it."""
+    if value is None:
+        return None
+    if column.format == "+s":
+        made = column.cls()
+        for name, each in value.items():
+            child = column.child(name)
+            assert child is not None  # types were checked
+            setattr(made, name, _object(child, each, (*path, name), place))
+        return made
+    if column.format == "+l":
+        element = column.children[0]
+        return tuple(_object(element, each, (*path, index), place) for index, each in enumerate(value))
+    if column.format == "+m":
+        return _tags(value, path, place)
+    if column.format == "w:16" and len(value) == 16:
+        from uuid import UUID
+
+        return UUID(bytes=value)
+    return value
+
+
+def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for entry in entries:
+        tag, data = entry if isinstance(entry, tuple) else entry.values()
+        if tag in found:
+            name, version = place
+            raise EncodeError(f"has tag {tag} twice", message_name=name, version=version, path=dotted(list(path)))
+        found[tag] = data
+    return found

@@ -1,0 +1,218 @@
+"""The shape of columns: which Arrow column each field of a message becomes, for one version or several.
+
+A tree of plain data, made from layouts. The native columns and the pure ones both start from it, and so does the
+schema: so none of them can disagree about a type. A field is what the attribute of a decoded object would be: where a
+version lacks it, or a tagged field is absent, its default stands.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from tagwire.errors import SchemaError
+from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
+from tagwire.shown import near
+from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import default_uuid
+
+__all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "with_error"]
+
+TAGS: Final = "unknown_tags"
+
+_INTEGERS: Final = {
+    (1, True): "c",
+    (1, False): "C",
+    (2, True): "s",
+    (2, False): "S",
+    (4, True): "i",
+    (4, False): "I",
+    (8, True): "l",
+    (8, False): "L",
+}
+"""Formats of the Arrow C data interface by width and sign."""
+_WIDE: Final = {"S": "i", "I": "l"}
+_TYPE_NAMES: Final = {
+    "b": "bool",
+    "c": "int8",
+    "C": "uint8",
+    "s": "int16",
+    "S": "uint16",
+    "i": "int32",
+    "I": "uint32",
+    "l": "int64",
+    "L": "uint64",
+    "g": "double",
+    "w:16": "fixed_size_binary[16]",
+    "u": "string",
+    "z": "binary",
+}
+
+
+class Column:
+    """A column: its name, its Arrow type, and what stands where a message has no value for it."""
+
+    __slots__ = ("children", "cls", "default", "format", "name", "nullable")
+
+    def __init__(
+        self,
+        name: str,
+        format: str,
+        *,
+        nullable: bool = False,
+        default: Any = None,
+        children: tuple["Column", ...] = (),
+        cls: Any = None,
+    ) -> None:
+        self.name = name
+        self.format = format
+        """As the Arrow C data interface writes types: `i` int32, `u` text, `+l` list, `+s` struct, `+m` map."""
+        self.nullable = nullable
+        self.default = default
+        self.children = children
+        self.cls = cls
+        """The data class of a struct's values."""
+
+    def child(self, name: str) -> "Column | None":
+        """The child of a name, or None."""
+        return next((child for child in self.children if child.name == name), None)
+
+    def walk(self) -> Iterator["Column"]:
+        """This column and all within it, each before its children."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def type_text(self) -> str:
+        """The Arrow type in words."""
+        if self.format == "+s":
+            return f"struct<{', '.join(map(str, self.children))}>"
+        if self.format == "+l":
+            return f"list<{self.children[0]}>"
+        if self.format == "+m":
+            key, value = self.children[0].children
+            return f"map<{key.type_text}, {value.type_text}>"
+        return _TYPE_NAMES[self.format]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type_text}{'' if self.nullable else ' not null'}"
+
+    def __repr__(self) -> str:
+        return f"<column {self}>"
+
+
+ERROR: Final = Column(
+    "error",
+    "+s",
+    nullable=True,
+    children=(Column("path", "u"), Column("offset", "l", nullable=True), Column("reason", "u")),
+)
+"""What stands beside a value that could not be read or written."""
+
+
+def with_error(value: Column) -> Column:
+    """A struct of the values and their errors, of which each row has one (or none: a null has neither)."""
+    return Column("", "+s", children=(value, ERROR))
+
+
+class Selection:
+    """Which fields are chosen: all, or those on some dotted paths. Each path must lead somewhere."""
+
+    def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
+        if isinstance(paths, str):
+            raise SchemaError(f"fields is the text {paths!r}; a list of paths was expected: [{paths!r}]")
+        self.paths = None if paths is None else [path.split(".") for path in paths]
+        self.unknown_tags = unknown_tags
+        self.wide_unsigned = wide_unsigned
+
+    def of(self, name: str) -> "Selection | None":
+        """What is chosen inside a field; None where nothing is."""
+        if self.paths is None:
+            return self if name != TAGS or self.unknown_tags else None
+        inner = [path[1:] for path in self.paths if path[0] == name]
+        if not inner:
+            return None
+        chosen = Selection(None, unknown_tags=self.unknown_tags, wide_unsigned=self.wide_unsigned)
+        if [] not in inner:
+            chosen.paths = inner
+        return chosen
+
+    def check(self, owner: str, names: list[str]) -> None:
+        """Refuse a path to a field that there is not."""
+        for first, *_ in self.paths or ():
+            if first not in names:
+                raise SchemaError(f"{owner} has no field {first!r} here{near(first, names)}")
+
+
+def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:
+    """The column of a message, `structs` being its layouts in the versions that may occur.
+
+    Raises SchemaError for a selection of what there is not, or a field that is of different types in these versions.
+    """
+    return _struct(name, structs, selection, nullable=True, default=None)
+
+
+def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nullable: bool, default: Any) -> Column:
+    names = _names(structs)
+    selection.check(structs[0].name, names)
+    children = []
+    for field in names:
+        inner = selection.of(field)
+        if inner is not None:
+            children.append(_tags() if field == TAGS else _field(field, structs, inner))
+    return Column(name, "+s", nullable=nullable, default=default, children=tuple(children), cls=structs[0].cls)
+
+
+def _names(structs: list[StructLayout]) -> list[str]:
+    """The fields of a struct in any of these versions, in the order of its spec."""
+    found = dict.fromkeys(field.name for struct in structs for field in struct.fields)
+    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct of a schema built at run time has no class
+    ordered = [row.name for row in rows if row.name in found] if rows else list(found)
+    return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
+
+
+def _tags() -> Column:
+    pair = (Column("key", "i"), Column("value", "z"))
+    return Column(TAGS, "+m", default=NO_TAGS, children=(Column("entries", "+s", children=pair),))
+
+
+def _field(name: str, structs: list[StructLayout], selection: Selection) -> Column:
+    items: list[Item] = [item for struct in structs for item in struct.fields if item.name == name]
+    default = items[0].default
+    may_be_absent = len(items) < len(structs) or any(item.tag is not None for item in items)
+    nullable = may_be_absent and default is None
+    return _typed(name, [item.type for item in items], selection, nullable=nullable, default=default)
+
+
+def _typed(
+    name: str, types: list[Type], selection: Selection, *, nullable: bool = False, default: Any = None
+) -> Column:
+    nullable = nullable or any(getattr(type, "nullable", False) for type in types)
+    arrays = [type for type in types if isinstance(type, Array)]
+    structs = [type.struct for type in types if isinstance(type, Nested)]
+    if len(arrays) == len(types):
+        element = _typed("item", [type.element for type in arrays], selection)
+        return Column(name, "+l", nullable=nullable, default=default, children=(element,))
+    if len(structs) == len(types):
+        return _struct(name, structs, selection, nullable=nullable, default=default)
+    formats = {_format(type, wide=selection.wide_unsigned) for type in types}
+    if selection.paths is not None:
+        raise SchemaError(f"{name} is no struct, so it has no field {'.'.join(selection.paths[0])!r}")
+    if len(formats) > 1:
+        raise SchemaError(f"{name} has different types in these versions: {', '.join(sorted(map(str, types)))}")
+    if formats == {"w:16"} and isinstance(default, int):
+        default = default_uuid(default)
+    return Column(name, formats.pop(), nullable=nullable, default=default)
+
+
+def _format(type: Type, *, wide: bool) -> str:
+    if isinstance(type, Sized):
+        return "u" if type.wire.family == "text" else "z"
+    if isinstance(type, Varint):
+        format = _INTEGERS[type.bits // 8, type.zigzag]
+    elif isinstance(type, Fixed) and type.wire.family == "integer":
+        format = _INTEGERS[type.wire.width, type.wire.low < 0]
+    elif isinstance(type, Fixed):
+        format = {"boolean": "b", "floating": "g", "uuid": "w:16"}[type.wire.family]
+    else:
+        format = str(type)  # a struct or an array where other versions have none
+    return _WIDE.get(format, format) if wide else format

@@ -1,0 +1,307 @@
+"""Native columns own what they should: arrays are released once, nothing leaks, memory has bounds, threads go on."""
+
+import gc
+import sys
+import tracemalloc
+from array import array
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from random import Random
+from threading import Event, Thread
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from amplification import peak_memory, worst_baits
+from arrow_producer import HandMade
+from damage import damaged, samples
+from native_engine import Plan, native
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import arrow
+from tagwire.arrow import plans
+from tagwire.arrow.plans import Wanted
+from tagwire_messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+
+pytestmark = native
+TRACED = ".abi3." not in getattr(import_module("tagwire._columns"), "__file__", "") if Plan is not None else False
+"""Whether Python's tools see the memory of columns: the limited API has no functions for that."""
+traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
+C: Any = OffsetCommitRequest
+HEARTBEAT = messages.HeartbeatResponse(error_code=5).encode(4)
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
+def offsets(*numbers: int) -> bytes:
+    return array("i", numbers).tobytes()
+
+
+def commits(count: int) -> Any:
+    partitions = [OffsetCommitRequestPartition(partition_index=index) for index in range(3)]
+    topics = [OffsetCommitRequestTopic(name="t", partitions=partitions)]
+    rows = [C(group_id=f"group {number}", topics=topics, unknown_tags={9: b"tag"}).encode(8) for number in range(count)]
+    return pa.array(rows, pa.binary())
+
+
+# ---------------------------------------------------------------- releases
+
+
+def test_an_array_that_is_taken_is_released_once() -> None:
+    producer = HandMade("z", [None, offsets(0, 7, 14), HEARTBEAT * 2], 2)
+    made = arrow.decode_column(producer, messages.HeartbeatResponse, 4)
+    gc.collect()
+    assert sorted(producer.released) == ["array", "schema"]
+    assert len(made) == 2
+    with pytest.raises(arrow.ColumnError, match="the array of a HandMade was released already"):
+        arrow.decode_column(producer, messages.HeartbeatResponse, 4)
+    assert sorted(producer.released) == ["array", "schema"]
+
+
+@pytest.mark.parametrize("how", ["refused row", "wrong type", "wrong versions"])
+def test_an_array_that_is_refused_is_released_once(how: str) -> None:
+    producer = HandMade("i" if how == "wrong type" else "z", [None, offsets(0, 3), HEARTBEAT], 1)
+    version = pa.array([4, 4]) if how == "wrong versions" else 4
+    with pytest.raises(tagwire.TagwireError):
+        arrow.decode_column(producer, messages.HeartbeatResponse, version)
+    gc.collect()
+    assert sorted(producer.released) == ["array", "schema"]
+
+
+def traced(call: Callable[[], object]) -> int:
+    """Bytes that a call leaves behind, the second time."""
+    call()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20):
+            call()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
+    def parts() -> None:
+        made = arrow.decode_column(commits(50), C, 8)
+        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of them are never taken
+        array = pa.array(made)
+        names = array.field("topics").flatten().field("name")
+        tags = array.field("unknown_tags")
+        batches = pa.RecordBatchReader.from_stream(made)
+        del made, capsules, array
+        gc.collect()
+        assert names.to_pylist() == ["t"] * 50
+        assert tags.to_pylist() == [[(9, b"tag")]] * 50
+        assert batches.read_all().num_rows == 50
+        stream = arrow.decode_column(pa.chunked_array([commits(5), commits(6)]), C, 8).__arrow_c_stream__()
+        del stream
+
+    assert traced(parts) < 20_000
+
+
+def test_nothing_leaks() -> None:
+    random = Random(3)
+    calls: list[Callable[[], object]] = []
+    for sample in random.sample(samples(), 40):
+        rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
+        for errors in ("raise", "null", "column"):
+            calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
+        calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, strict=False, errors="null"))
+        good = pa.array(arrow.decode_column(rows[:2], sample.cls, sample.version))
+        calls.append(partial(arrow.encode_column, good, sample.cls, sample.version))
+        other = min(sample.cls.VERSIONS)
+        calls.append(partial(arrow.encode_column, good, sample.cls, other, errors="column"))
+
+    def run() -> None:
+        for call in calls:
+            with suppress(tagwire.TagwireError):
+                call()
+
+    assert traced(run) < 40_000
+
+
+@traces
+def test_a_leak_would_be_seen() -> None:
+    kept: list[Any] = []
+    assert traced(lambda: kept.append(arrow.decode_column(commits(50), C, 8))) > 40_000
+
+
+def test_plans_are_freed() -> None:
+    def plan() -> None:
+        plans._decoder.cache_clear()
+        plans._encoder.cache_clear()
+        arrow.decode_column(commits(1), C, 8)
+        arrow.encode_column(pa.array([{"group_id": "g"}]), C, 8)
+
+    assert traced(plan) < 20_000
+
+
+# ---------------------------------------------------------------- arrays that no library makes
+
+
+@pytest.mark.parametrize(
+    ("producer", "message"),
+    [
+        (lambda: HandMade("z", [None, offsets(0, 7, 3), HEARTBEAT], 2), "row 1: the array's offsets contradict"),
+        (lambda: HandMade("z", [None, offsets(-7, 0), HEARTBEAT], 1), "row 0: the array's offsets contradict"),
+        (lambda: HandMade("z", [None, None, None], 1), "an array of 1 values without a buffer"),
+        (lambda: HandMade("z", [None, offsets(0, 7)], 1), "2 buffers in an array of the type 'z', which has 3"),
+        (lambda: HandMade("z", [], -1), "an array of -1 values"),
+        (lambda: HandMade("vz", [None, offsets(13, 0, 5, 0), HEARTBEAT, bytes(8)], 1), "offsets contradict"),
+        (lambda: HandMade("vz", [None, offsets(13, 0, 0, 0), HEARTBEAT, offsets(7, 0)], 1), "offsets contradict"),
+        (lambda: HandMade("vz", [None, offsets(-1, 0, 0, 0), bytes(8)], 1), "offsets contradict"),
+        (lambda: HandMade("w:-5", [None, HEARTBEAT], 1), "type 'w:-5'"),
+        (lambda: HandMade("w:x", [None, HEARTBEAT], 1), "type 'w:x'"),
+        (lambda: HandMade("???", [None, HEARTBEAT], 1), "type '\\?\\?\\?'"),
+    ],
+)
+def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
+    for errors in ("raise", "null", "column"):
+        with pytest.raises(arrow.ColumnError, match=message):
+            arrow.decode_column(producer(), messages.HeartbeatResponse, 4, errors=errors)
+
+
+@pytest.mark.parametrize("bad", [[0, 5], [1, 0], [-1, 1], [2, 3]], ids=str)
+@pytest.mark.parametrize("errors", ["raise", "null", "column"])
+def test_damaged_lists(bad: list[int], errors: Any) -> None:
+    """Offsets that reach behind the child, or go back."""
+    names = HandMade("u", [None, offsets(0, 1, 2), b"ab"], 2, name="name")
+    topics = HandMade(
+        "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
+    )
+    request = HandMade("+s", [None], 1, children=(topics,))
+    with pytest.raises(arrow.ColumnError, match="row 0: the array's offsets contradict its buffers"):
+        arrow.encode_column(request, messages.MetadataRequest, 9, errors=errors)
+    assert sorted(request.released) == ["array", "schema"]
+
+
+def test_an_array_without_the_children_of_its_type() -> None:
+    request = HandMade("+s", [None], 1, children=(HandMade("u", [None, offsets(0, 0), b""], 1, name="group_id"),))
+    request.array.n_children = 0
+    with pytest.raises(arrow.ColumnError, match="0 children of an array whose type has 1"):
+        arrow.encode_column(request, C, 8)
+
+
+def test_text_that_is_no_utf8() -> None:
+    """Nobody may have checked what an array of texts holds."""
+    texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
+    with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
+        arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def test_more_than_offsets_can_say() -> None:
+    """The bound of 2^31 - 1 made small: nobody has the time for two gigabytes of text."""
+    decoder = new_decoder()
+    decoder.most = 20
+    assert (
+        len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
+    )  # 2 x 7 letters, 2 x 3 partitions
+    for errors in ("raise", "null", "column"):
+        with pytest.raises(arrow.ColumnError, match="up to row 2 a column takes more than 20 elements or bytes"):
+            new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
+    decoder.most = 5
+    with pytest.raises(arrow.ColumnError, match="up to row 0"):
+        decoder.decode(commits(1), None, "raise", True, tagwire.Limits())
+    encoder: Any = plans._encoder.__wrapped__("native", Wanted(C, (8,), "raise"))
+    encoder.most = 100
+    with pytest.raises(arrow.ColumnError, match="up to row 1 a column takes more than 100 elements or bytes"):
+        encoder.encode(arrow.decode_column(commits(3), C, 8), None, "null")
+
+
+def new_decoder(most: int = 0x7FFFFFFF) -> Any:
+    made: Any = plans._decoder.__wrapped__("native", Wanted(C, (8,), "raise"))
+    made.most = most
+    return made
+
+
+def test_counts_that_lie_cost_nothing() -> None:
+    data = pa.array([b"\x02g" + bytes(4) + b"\x01\x00" + bytes.fromhex("ffffffff07") + bytes(20)] * 100)
+    tracemalloc.start()
+    try:
+        columns = arrow.decode_column(data, C, 8, errors="null")
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+    assert pa.array(columns).null_count == 100
+
+
+def test_memory_of_the_worst_arrays() -> None:
+    """Bytes at the peak for each byte of input, where an array is filled with what costs most for its bytes."""
+    for bait in worst_baits(messages.registry)[:25]:
+        size = 50_000
+        rows = pa.array([bait.message(size).encode(bait.version)])
+        peak = peak_memory(partial(arrow.decode_column, rows, bait.cls, bait.version))
+        assert peak < 150 * size + 300_000, bait
+
+
+# ---------------------------------------------------------------- threads
+
+
+def test_the_interpreter_goes_on_meanwhile() -> None:
+    data = commits(20_000)
+    made = arrow.decode_column(data, C, 8)
+    counted, started, stop = [0], Event(), Event()
+
+    def count() -> None:
+        started.set()
+        while not stop.is_set():
+            counted[0] += 1
+
+    switching = sys.getswitchinterval()
+    thread = Thread(target=count)
+    thread.start()
+    started.wait()
+    try:
+        sys.setswitchinterval(0.5)  # who holds the lock keeps it for longer than both calls take
+        before = counted[0]
+        for _ in range(5):  # on a busy machine the other thread may come too late once
+            arrow.decode_column(data, C, 8)
+            if counted[0] > before:
+                break
+        during = counted[0] - before
+        before = counted[0]
+        for _ in range(5):
+            arrow.encode_column(made, C, 8)
+            if counted[0] > before:
+                break
+        during_encoding = counted[0] - before
+    finally:
+        sys.setswitchinterval(switching)
+        stop.set()
+        thread.join()
+    assert during > 0 and during_encoding > 0
+
+
+def test_threads_share_plans() -> None:
+    data = commits(200)
+    expected = pa.array(arrow.decode_column(data, C, 8))
+
+    def work(_: int) -> bool:
+        made = pa.array(arrow.decode_column(data, C, 8))
+        return bool(made.equals(expected)) and bool(pa.array(arrow.encode_column(made, C, 8)).equals(data))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(100)))
+
+
+def test_the_native_module_is_the_one_in_use() -> None:
+    assert type(arrow.decode_column(commits(1), C, 8)) is import_module("tagwire._columns").ArrowArray

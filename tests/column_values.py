@@ -1,0 +1,36 @@
+"""What columns should hold: decoded objects as plain values, by their classes alone and not by the code under test."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from native_engine import Plan
+
+import tagwire
+from tagwire import Struct
+
+__all__ = ["ENGINES", "in_columns"]
+
+ENGINES = [
+    pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
+    "python",
+]
+"""For `TAGWIRE_ENGINE`: columns look at it at each call."""
+
+
+def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:
+    """A message as pyarrow's `to_pylist` should show it."""
+    cls: type[tagwire.Message] = type(message)
+    optional = cls.OPTIONAL_FIELDS
+    has_tags = version in cls.FLEXIBLE_VERSIONS or (optional is not None and version in optional.versions)
+    return _plain(message, version, has_tags and unknown_tags)
+
+
+def _plain(value: Any, version: int, has_tags: bool) -> Any:
+    if isinstance(value, Struct):
+        names = [row.name for row in type(value).FIELDS if version in row.versions]
+        plain = {name: _plain(getattr(value, name), version, has_tags) for name in names}
+        return plain | ({"unknown_tags": sorted(value.unknown_tags.items())} if has_tags else {})
+    if isinstance(value, tuple):
+        return [_plain(element, version, has_tags) for element in value]
+    return value.bytes if isinstance(value, UUID) else value
