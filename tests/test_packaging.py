@@ -118,7 +118,8 @@ def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> 
     else:
         release = f"cp{sys.version_info.major}{sys.version_info.minor}"
         assert f"-{release}-{release}-" in wheel.name
-        assert engines_in(wheel) == {f"tagwire/_engine{sysconfig.get_config_var('EXT_SUFFIX')}"}
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        assert engines_in(wheel) == {f"tagwire/_engine{suffix}", f"tagwire/_columns{suffix}"}
 
 
 @pytest.mark.package
@@ -136,7 +137,7 @@ def test_a_wheel_without_an_engine(tmp_path: Path) -> None:
 def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     wheel = build("wheel", ROOT, tmp_path / "wheel", TAGWIRE_ABI="stable")
     assert "-cp311-abi3-" in wheel.name
-    assert engines_in(wheel) == {"tagwire/_engine.abi3.so"}
+    assert engines_in(wheel) == {"tagwire/_engine.abi3.so", "tagwire/_columns.abi3.so"}
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
 
@@ -238,6 +239,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert not [name for name in names if name.endswith((".pyc", ".so", ".c"))]
     assert {
         "runtime/tagwire/_engine.pyx",
+        "runtime/tagwire/_columns.pyx",
         "runtime/tagwire/_native/plan.h",
         "runtime/tagwire/_native/plan.pxi",
     } <= names

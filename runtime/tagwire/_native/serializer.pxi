@@ -19,7 +19,7 @@ cdef class Plan:
     cdef const tw_struct *root
     cdef const tw_shared *shared
     cdef list kept
-    cdef object codec_layout
+    cdef object source
     cdef object depth
     cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
 
@@ -35,17 +35,17 @@ cdef class Plan:
         self.root = builder.struct(layout.root)
         self.shared = &SHARED.c
         self.kept = builder.kept
-        self.codec_layout = layout
+        self.source = layout
         self.depth = depth
         self.MESSAGE = layout.root.cls
         self.VERSION = layout.version
 
     def layout(self):
         """The layout that this plan was made of."""
-        return self.codec_layout
+        return self.source
 
     def __repr__(self):
-        return f"<native serializer of {self.codec_layout}>"
+        return f"<native serializer of {self.source}>"
 
     # ------------------------------------------------------------ decoding
 
@@ -100,12 +100,12 @@ cdef class Plan:
         from tagwire.layout_reader import decode
 
         value, stop = decode(
-            self.codec_layout, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
+            self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
         )
         if tried and strict:
             from tagwire.engines import DisagreementError
 
-            raise DisagreementError(self.codec_layout, f"{len(buf)} bytes from {offset} on")
+            raise DisagreementError(self.source, f"{len(buf)} bytes from {offset} on")
         if end != NULL:
             end[0] = stop
         return value
@@ -146,7 +146,7 @@ cdef class Plan:
         refused_value()
         from tagwire.layout_writer import encode
 
-        encode(self.codec_layout, message)
+        encode(self.source, message)
         raise self.disagreement(message)
 
     cdef object measure(self, object message):
@@ -161,13 +161,13 @@ cdef class Plan:
         refused_value()
         from tagwire.layout_writer import encoded_size
 
-        encoded_size(self.codec_layout, message)
+        encoded_size(self.source, message)
         raise self.disagreement(message)
 
     cdef object disagreement(self, object message):
         from tagwire.engines import DisagreementError
 
-        return DisagreementError(self.codec_layout, f"a {type(message).__name__}")
+        return DisagreementError(self.source, f"a {type(message).__name__}")
 
 
 cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:
