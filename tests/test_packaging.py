@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli")
-PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages"}
+PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages", "tagwire_records"}
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages
