@@ -289,24 +289,20 @@ class MessageSet(RecordBatch):
     __slots__ = ("_parts",)
 
     def __init__(self, parts: list[RecordBatch], format: Format) -> None:
-        if not parts:
-            raise EncodeError(
-                "are none; a message set has at least one", message_name=format.name, version=None, path="records"
-            )
-        first = parts[0]
+        head = parts[0]._head if parts else format.head.root.default_value() | {"crc": 0}
         data = b"".join(part.encode() for part in parts)
-        super().__init__(format, first._head, data, 0, len(data), DEFAULT_LIMITS)
+        super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
         self._parts = parts
 
     @property
     def last_offset(self) -> int:
         """The offset of the last message."""
-        return self._parts[-1].last_offset
+        return self._parts[-1].last_offset if self._parts else -1
 
     @property
     def max_timestamp(self) -> int:
         """The highest timestamp."""
-        return max(part.max_timestamp for part in self._parts)
+        return max((part.max_timestamp for part in self._parts), default=-1)
 
     def __iter__(self) -> Iterator[Record]:
         return (record for part in self._parts for record in part)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagwire.errors import EncodeError
-from tagwire.layout import Array, Layout, Nested, Sized
+from tagwire.layout import Array, Layout, Nested, Order, Sized
+from tagwire.layout_framing import key_of
 from tagwire.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import BatchBuilder
@@ -77,7 +78,7 @@ class _Conversion:
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
         self.has_timestamps = "base_timestamp" in target.fields
-        self.header_key, self.null_headers = _header_form(target)
+        self.header_key, self.null_headers, self.header_order = _header_form(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
         self.losses.append(RecordLoss(path, value, reason))
@@ -128,8 +129,8 @@ class _Conversion:
         if self.target.records is not None:
             return {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
         if not records:
-            self.lose("records", (), "a message set can't be empty")
-            return {}
+            self.lose("records", (), "an empty batch is no message at all")
+            return {"compression": "none"}
         if records[-1].offset != batch.last_offset:
             self.lose("last_offset", batch.last_offset, "a message set ends with its last message")
         if records[0].offset != batch.base_offset:
@@ -140,7 +141,11 @@ class _Conversion:
 
     def record(self, index: int, record: Record) -> Record:
         path = f"records[{index}]"
-        changes: dict[str, Any] = {"headers": tuple(self.headers(path, record))}
+        headers = list(self.headers(path, record))
+        order = self.header_order
+        if order is not None:
+            headers.sort(key=lambda header: key_of(order, {order.field: header[0]}))
+        changes: dict[str, Any] = {"headers": tuple(headers)}
         if record.timestamp != -1 and not self.has_timestamps:
             self.lose(f"{path}.timestamp", record.timestamp, "messages have no timestamp there")
             changes["timestamp"] = -1
@@ -178,11 +183,12 @@ class _Conversion:
                 yield key, value
 
 
-def _header_form(format: Format) -> tuple[type, bool]:
-    """The type of a format's header keys, and whether a header's value may be null."""
+def _header_form(format: Format) -> tuple[type, bool, Order | None]:
+    """The type of a format's header keys, whether a header's value may be null, and how headers ascend."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
-        return str, False
+        return str, False, None
     types = {part.name: part.type for part in item.type.element.struct.items}
     value = types.get("value")
-    return (str if isinstance(types.get("key"), Sized) else int), isinstance(value, Sized) and value.nullable
+    key = str if isinstance(types.get("key"), Sized) else int
+    return key, isinstance(value, Sized) and value.nullable, item.type.order

@@ -50,7 +50,7 @@ class Headers:
 
     def add(self, key: str, value: bytes | None) -> None:
         """Add a header behind the others. Raises EncodeError for a null value where the encoding has none."""
-        entries = [*self]
+        entries = self._parsed()
         if not isinstance(key, str) or not isinstance(value, bytes | bytearray | memoryview | None):
             raise self._refused(f"({shown(key)}, {shown(value)}) is no header: a text and bytes were expected")
         owned = None if value is None else bytes(value)
@@ -69,22 +69,25 @@ class Headers:
             self._data = encode(self._layout, _value(entries)) if entries or self.encoding != "kip82-str" else b""
         return self._data
 
-    def __iter__(self) -> Iterator[tuple[str, bytes | None]]:
+    def _parsed(self) -> list[tuple[str, bytes | None]]:
         if self._entries is None:
             value, _ = decode(self._layout, self._data or b"", whole=True, strict=True, limits=DEFAULT_LIMITS)
             self._entries = [(entry["key"], entry["value"]) for entry in value[_ITEM]]
-        return iter(self._entries)
+        return self._entries
+
+    def __iter__(self) -> Iterator[tuple[str, bytes | None]]:
+        return iter(self._parsed())
 
     def __len__(self) -> int:
-        return len([*self])
+        return len(self._parsed())
 
     def __eq__(self, other: object) -> bool:
-        return [*self] == [*other] if isinstance(other, Headers) else NotImplemented
+        return self._parsed() == other._parsed() if isinstance(other, Headers) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Headers.of({[*self]!r}, {self.encoding!r})"
+        return f"Headers.of({self._parsed()!r}, {self.encoding!r})"
 
     def _refused(self, reason: str) -> EncodeError:
         return EncodeError(reason, message_name=f"headers of {self.encoding}", version=None, path="")

@@ -11,7 +11,8 @@ from typing import Any, Final, NoReturn
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
-from tagwire.layout import Layout
+from tagwire.layout import Extent, Layout
+from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch, read_batch
@@ -27,24 +28,29 @@ _TRIED: Final = "v3"
 
 
 def read_batches(
-    data: Any, format: "str | Format | type[RecordFormat] | Layout" = "auto", limits: Limits = DEFAULT_LIMITS
+    data: Any,
+    format: "str | Format | type[RecordFormat] | Layout" = "auto",
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    partial: bool = False,
 ) -> Iterator[RecordBatch]:
     """The batches in `data` (any bytes-like object), one behind the other to its end.
 
     `auto` tells v0, v1, v2 and v3 apart, batch by batch; the other formats say
     magic 2 as well, and are named. A message set comes as its outermost
     messages. Checksums are held against the bytes; records are read when a batch
-    is iterated. Raises DecodeError (LimitError where `limits` stop it) where the
+    is iterated. With `partial`, the last batch may be cut off, as brokers do it
+    in Fetch responses: it is left out. Raises DecodeError (LimitError where `limits` stop it) where the
     bytes are no batch, FormatError for an unknown name.
     """
     buf = data if type(data) is bytes else as_bytes(data)
     known = None if format == "auto" else format_of(format)
-    return _batches(buf, known, limits)
+    return _batches(buf, known, limits, partial)
 
 
-def _batches(buf: bytes, known: Format | None, limits: Limits) -> Iterator[RecordBatch]:
+def _batches(buf: bytes, known: Format | None, limits: Limits, partial: bool) -> Iterator[RecordBatch]:
     pos = 0
-    while pos < len(buf):
+    while pos < len(buf) and not (partial and _is_cut(buf, pos, known)):
         batch = read_batch(buf, pos, known, limits) if known else _found(buf, pos, limits)
         yield batch
         pos += batch.size
@@ -73,6 +79,23 @@ def _found(buf: bytes, pos: int, limits: Limits) -> RecordBatch:
     if right:
         _refuse(pos, f"a batch that is right as {both}", "one of them; name the format")
     _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(faults)}", "one of them")
+
+
+def _is_cut(buf: bytes, pos: int, known: Format | None) -> bool:
+    """Whether the batch at `pos` says that it is longer than what is left, or can't even say so."""
+    if known is None:
+        if len(buf) - pos <= _MAGIC_AT:
+            return True
+        known = format_of(_BY_MAGIC[min(buf[pos + _MAGIC_AT], 2)])  # magic 1 and 2 have their length where v0 has it
+    reader = LayoutReader(known.head, buf, offset=pos)
+    for item in known.head.root.items:
+        try:
+            value = reader.read(item.type, ())
+        except DecodeError:
+            return True
+        if isinstance(item.type, Extent):
+            return bool(value > reader.left)
+    return False
 
 
 def _may_be_v3(buf: bytes, pos: int) -> bool:
