@@ -13,10 +13,13 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.layout import Array, Checksum, Compression, Extent, Item, Order
+from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 from tagwire.layout_cursor import LayoutCursor, byte_count
 
-__all__ = ["FramedCursor", "Scopes", "key_of", "lookup"]
+__all__ = ["PLACES", "FramedCursor", "Scopes", "key_of", "lookup"]
+
+PLACES = ""
+"""Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
 
 Scopes = tuple[dict[str, Any], ...]
 """The values so far of a struct (the last) and of those around it."""
@@ -39,6 +42,65 @@ class FramedCursor(LayoutCursor):
             super().fail(found, expected, offset, error)
         where = f" at byte {self.fault_at} of the {len(self.buf)} unpacked"
         super().fail(found + where, expected, self.packed_at, error)
+
+    def value(self, type: Type, scopes: Scopes) -> Any:
+        """A value of a type, with its node in the trace."""
+        raise NotImplementedError
+
+    def read(self, type: Type, scopes: Scopes) -> Any:
+        """A value of a type."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ items
+
+    def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
+        """An item that frames others, or is framed, packed or checked."""
+        kind, start = item.type, self.pos
+        for name, check in struct.checks:
+            if check.first == item.name:
+                self.path[-1] = name
+                self.verify(check, scopes[-1][name], scopes[-1][PLACES][name])
+                self.path[-1] = item.name
+        if item.extent:
+            return self.within(item, scopes)
+        if item.compression is not None:
+            return self.packed(item, scopes)
+        value = self.checked(item, self.value(kind, scopes), start)
+        if isinstance(kind, Extent) and not kind.of:
+            self.end = self.extent_end(kind, value, start)
+        elif isinstance(kind, Extent):
+            self.extent_end(kind, value, start)
+        elif isinstance(kind, Checksum):
+            scopes[-1].setdefault(PLACES, {})[item.name] = start
+        return value
+
+    def within(self, item: Item, scopes: Scopes) -> Any:
+        """An item whose length was stated by another one."""
+        end, self.end = self.end, self.pos + scopes[-1][item.extent]
+        value = self.value(item.type, scopes)
+        self.exhausted(item.name)
+        self.end = end
+        return value
+
+    def packed(self, item: Item, scopes: Scopes) -> Any:
+        """An item whose bytes may be packed: an array in its extent, or a value that holds more of the format."""
+        assert item.compression is not None
+        codec = self.codec(item.compression, scopes)
+        if codec == "none":
+            return self.value(item.type, scopes)
+        self.open(f"{item.type} in {codec}", self.pos)
+        if isinstance(item.type, Array):
+            with self.unpacked(codec, self.pos, self.end):
+                value = self.value(item.type, scopes)
+            self.note(len(value))
+        else:
+            value = self.read(item.type, scopes)
+            if self.recorder is not None and value is not None:  # else it stays as it is
+                with self.unpacked(codec, self.pos - len(value), self.pos):
+                    self.read(Array(Nested(self.layout.root), None, nullable=False), ())
+            self.note(value)
+        self.close()
+        return value
 
     # ------------------------------------------------------------ lengths and counts
 

@@ -20,7 +20,6 @@ from typing import Any
 from tagwire.java_text import decode_as_java
 from tagwire.layout import (
     Array,
-    Checksum,
     Condition,
     Count,
     Extent,
@@ -36,7 +35,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.layout_cursor import byte_count
-from tagwire.layout_framing import FramedCursor, Scopes, lookup
+from tagwire.layout_framing import PLACES, FramedCursor, Scopes, lookup
 from tagwire.limits import Limits
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import from_zigzag
@@ -44,9 +43,6 @@ from tagwire.wire import new, uuid_of
 from tagwire.wire_types import WireType
 
 __all__ = ["LayoutReader", "decode", "holds"]
-
-_PLACES = ""
-"""Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
 
 
 def decode(
@@ -104,57 +100,6 @@ class LayoutReader(FramedCursor):
             self.tagged_section(section, scopes)
         if struct.is_enclosed:
             self.exhausted(struct.name)
-
-    # ------------------------------------------------------------ what only record formats have
-
-    def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """An item that frames others, or is framed, packed or checked."""
-        kind, start = item.type, self.pos
-        for name, check in struct.checks:
-            if check.first == item.name:
-                self.path[-1] = name
-                self.verify(check, scopes[-1][name], scopes[-1][_PLACES][name])
-                self.path[-1] = item.name
-        if item.extent:
-            return self.within(item, scopes)
-        if item.compression is not None:
-            return self.packed(item, scopes)
-        value = self.checked(item, self.value(kind, scopes), start)
-        if isinstance(kind, Extent) and not kind.of:
-            self.end = self.extent_end(kind, value, start)
-        elif isinstance(kind, Extent):
-            self.extent_end(kind, value, start)
-        elif isinstance(kind, Checksum):
-            scopes[-1].setdefault(_PLACES, {})[item.name] = start
-        return value
-
-    def within(self, item: Item, scopes: Scopes) -> Any:
-        """An item whose length was stated by another one."""
-        end, self.end = self.end, self.pos + scopes[-1][item.extent]
-        value = self.value(item.type, scopes)
-        self.exhausted(item.name)
-        self.end = end
-        return value
-
-    def packed(self, item: Item, scopes: Scopes) -> Any:
-        """An item whose bytes may be packed: an array in its extent, or a value that holds more of the format."""
-        assert item.compression is not None
-        codec = self.codec(item.compression, scopes)
-        if codec == "none":
-            return self.value(item.type, scopes)
-        self.open(f"{item.type} in {codec}", self.pos)
-        if isinstance(item.type, Array):
-            with self.unpacked(codec, self.pos, self.end):
-                value = self.value(item.type, scopes)
-            self.note(len(value))
-        else:
-            value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # else it stays as it is
-                with self.unpacked(codec, self.pos - len(value), self.pos):
-                    self.elements_to_end(Array(Nested(self.layout.root), None, nullable=False), ())
-            self.note(value)
-        self.close()
-        return value
 
     def value(self, type: Type, scopes: Scopes) -> Any:
         if self.recorder is None:
@@ -404,7 +349,7 @@ def holds(condition: Condition, scopes: Scopes) -> bool:
 
 def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
-    values.pop(_PLACES, None)
+    values.pop(PLACES, None)
     for name in struct.framing:
         if cls is not None or name not in dict(struct.checks):  # in a dict, a checksum may be looked at
             del values[name]

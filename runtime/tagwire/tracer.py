@@ -131,6 +131,9 @@ class Recorder:
         for node in reversed(self._open):
             if node.unpacked is not None and within is not None:
                 place = node.offset + node.length
+            else:
+                while node.children and node.children[-1].end > place:
+                    node.children.pop()  # a length or a checksum that was read, and then refused
             node.length = max(place - node.offset, 0)
         self._open.clear()
 

@@ -26,8 +26,8 @@ def batches(draw: Any) -> RecordBatch:
         value = draw(BYTES)
         headers: Any = ()
         if name.startswith("kip82-int"):
-            order = (lambda key: key) if name == "kip82-int-signed" else (lambda key: key & 0xFFFFFFFF)
-            headers = sorted(draw(INT_HEADERS).items(), key=lambda header: order(header[0]))
+            mask = -1 if name == "kip82-int-signed" else 0xFFFFFFFF
+            headers = sorted(draw(INT_HEADERS).items(), key=lambda header: header[0] & mask)
         elif is_batch:
             headers = draw(TEXT_HEADERS)
             if name == "kip82-str":

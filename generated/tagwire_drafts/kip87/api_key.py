@@ -9,4 +9,5 @@ __all__ = ["ApiKey"]
 class ApiKey(IntEnum):
     """The API keys of the requests, by name."""
 
-    pass
+    PRODUCE = 0
+    FETCH = 1

@@ -20,7 +20,7 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.varint import read_uvarint
 
-__all__ = ["read_batches"]
+__all__ = ["batch_at", "nearest_format", "read_batches"]
 
 _MAGIC_AT: Final = 16
 _BY_MAGIC: Final = ("v0", "v1", "v2")
@@ -51,9 +51,20 @@ def read_batches(
 def _batches(buf: bytes, known: Format | None, limits: Limits, partial: bool) -> Iterator[RecordBatch]:
     pos = 0
     while pos < len(buf) and not (partial and _is_cut(buf, pos, known)):
-        batch = read_batch(buf, pos, known, limits) if known else _found(buf, pos, limits)
+        batch = batch_at(buf, pos, known, limits)
         yield batch
         pos += batch.size
+
+
+def batch_at(buf: bytes, pos: int, known: Format | None, limits: Limits) -> RecordBatch:
+    """The batch at `pos`, of this format, or of whichever it is."""
+    return read_batch(buf, pos, known, limits) if known else _found(buf, pos, limits)
+
+
+def nearest_format(buf: bytes, pos: int) -> Format:
+    """The format that bytes at fault are most likely of: by the magic byte, else v2."""
+    magic = buf[pos + _MAGIC_AT] if len(buf) - pos > _MAGIC_AT else 2
+    return format_of(_BY_MAGIC[min(magic, 2)])
 
 
 def _found(buf: bytes, pos: int, limits: Limits) -> RecordBatch:
@@ -86,7 +97,7 @@ def _is_cut(buf: bytes, pos: int, known: Format | None) -> bool:
     if known is None:
         if len(buf) - pos <= _MAGIC_AT:
             return True
-        known = format_of(_BY_MAGIC[min(buf[pos + _MAGIC_AT], 2)])  # magic 1 and 2 have their length where v0 has it
+        known = nearest_format(buf, pos)  # all of these have their length at one place
     reader = LayoutReader(known.head, buf, offset=pos)
     for item in known.head.root.items:
         try:
