@@ -9,6 +9,17 @@ SECOND = $(shell for python in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions
 SECOND_BIN := .venv-3.13/bin
 SECOND_STAMP := .venv-3.13/.installed
 
+# What the native engine is made of. Where a compiler is, it must compile: a mistake must not end as a pure engine.
+ENGINE := runtime/tagwire/_engine.pyx $(wildcard runtime/tagwire/_native/*)
+CAN_COMPILE = $(shell command -v cc >/dev/null && $(PYTHON) -c 'import pathlib, sysconfig; \
+    print("yes" if pathlib.Path(sysconfig.get_path("include"), "Python.h").exists() else "")' 2>/dev/null)
+export TAGWIRE_BUILD ?= $(if $(CAN_COMPILE),require,auto)
+WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
+
+# What encodes and decodes, and so runs once more with the pure engine.
+ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
+    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
+
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
 INSTALLED := $(CURDIR)/$(WHEEL)/venv/bin/python
@@ -19,7 +30,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-wheel fix generate archive bench lock dist clean
+.PHONY: help install demo test check check-source check-wheel sanitize fuzz fix generate archive bench lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -27,15 +38,17 @@ help: ## print the targets
 install: $(STAMP) ## make .venv with everything in it, tagwire itself in editable mode
 
 # Again whenever the pins, the metadata or the build hook change; otherwise nothing is run.
-$(STAMP): pyproject.toml constraints.txt hatch_build.py
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tagwire needs Python 3.11 or later: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	@$(BIN)/python $(WHICH_ENGINE)
 	@touch $@
 
-$(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py
+$(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	$(SECOND) -m venv .venv-3.13
 	$(SECOND_BIN)/python -m pip install --quiet --no-compile --editable '.[test]'
+	@$(SECOND_BIN)/python $(WHICH_ENGINE)
 	@touch $@
 
 demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real traffic
@@ -43,11 +56,14 @@ demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real 
 	$(BIN)/tagwire demo tests/data/captures/captures.jsonl.gz
 
 # The last command of either branch is pytest: its closing line is the last one printed.
-test: $(STAMP) ## run the whole suite, and most of it on Python 3.13 where there is one
+test: $(STAMP) ## run the whole suite, what encodes and decodes with both engines, and most on Python 3.13 where there is one
 	$(BIN)/python -m pytest
+	TAGWIRE_ENGINE=python $(BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS)
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
-	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && $(SECOND_BIN)/python -m pytest -m 'not slow and not package'
+	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
+	TAGWIRE_ENGINE=python $(SECOND_BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS) && \
+	$(SECOND_BIN)/python -m pytest -m 'not slow and not package'
 
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
@@ -74,6 +90,33 @@ fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/black --quiet .
 
+# The engine with a watch on every access to memory and every overflow; what leaks, test_native_memory.py finds.
+SANITIZE := build/sanitize
+WATCH := -fsanitize=address,undefined
+SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
+    tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/test_kafka_cases.py
+sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
+	rm -rf $(SANITIZE)
+	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \
+	    $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZE) .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native \
+	    $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZE_TESTS)
+
+# Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.
+FUZZ_SECONDS ?= 60
+.venv-fuzz/.installed: pyproject.toml constraints.txt hatch_build.py $(ENGINE)
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --no-compile --editable '.[test]'
+	.venv-fuzz/bin/python -m pip install --quiet --no-compile --only-binary :all: atheris==3.0.0 || \
+	    echo 'there is no atheris for this Python and system'
+	@touch $@
+
+fuzz: .venv-fuzz/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
+	@.venv-fuzz/bin/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
+	PYTHONPATH=tests .venv-fuzz/bin/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 \
+	    -artifact_prefix=build/ build/corpus
+
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
 
@@ -89,7 +132,7 @@ archive: $(STAMP) ## fetch the jars of Kafka's releases with Maven, and write me
 	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --out message_specs/kafka
 
 # The peers get an environment of their own: they are nothing that we develop with.
-.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt
+.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt $(ENGINE)
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --no-compile --requirement bench/requirements.txt --editable .
 	@touch $@
@@ -109,5 +152,6 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 	    pyproject.toml build-constraints.in --output-file constraints.txt
 
 clean: ## remove everything that git does not keep
-	rm -rf .venv .venv-3.13 .venv-bench build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.13 .venv-bench .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -f runtime/tagwire/_engine.*.so runtime/tagwire/_engine.*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +

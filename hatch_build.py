@@ -1,11 +1,23 @@
-"""Bring the flat data folders into the wheel while hatchling makes it.
+"""What hatchling does not do by itself: compile the native engine, and bring the flat data folders into the wheel.
 
-`templates/` and `message_specs/` lie at the top of the repository, where people
-look for them; an installed generator finds them inside its own package
-(`tagwire_generator.resources`). This is a hook and not `force-include` in
+The engine is compiled where there is a compiler. A wheel then holds it and is for one Python; without a compiler it is
+a pure wheel for all of them, which the log says, and `tagwire engine`. Three ways to have it otherwise:
+
+    TAGWIRE_BUILD=require   no pure wheel: a compile error ends the build (ours: `make`, CI)
+    TAGWIRE_BUILD=skip      a pure wheel; neither Cython nor setuptools is fetched
+    TAGWIRE_ABI=stable      one binary for all Pythons from 3.11 on, by the limited API; slower (docs/engine.md)
+
+`templates/` and `message_specs/` lie at the top of the repository, where people look for them; an installed generator
+finds them inside its own package (`tagwire_generator.resources`). This is a hook and not `force-include` in
 pyproject.toml, because that would leave orphans in editable installs too.
 """
 
+import contextlib
+import os
+import platform
+import shutil
+import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +27,119 @@ DATA = {
     "templates": "tagwire_generator/templates",
     "message_specs": "tagwire_generator/message_specs",
 }
+PACKAGE = "runtime/tagwire"
+STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
+WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
+COMPILE_ARGS = [
+    "-O3",
+    "-g0",  # no paths of the building machine in the binary
+    "-Werror=implicit-function-declaration",  # a call that the limited API lacks: else it links, and fails at import
+    "-Werror=int-to-pointer-cast",  # an object that Cython took for a number: else it crashes
+]
 
 
-class DataBuildHook(BuildHookInterface[Any]):
-    """Maps the data folders into the package, except in editable installs."""
+class TagwireBuildHook(BuildHookInterface[Any]):
+    """Compiles the engine, and maps the data folders into the package."""
+
+    def dependencies(self) -> list[str]:
+        """What compiling needs; hatchling has it fetched into an isolated environment."""
+        return ["cython>=3.1,<4", "setuptools>=77"] if wants_engine() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before it collects the files."""
-        if version != "editable":
-            root = Path(self.root)
+        root = Path(self.root)
+        editable = version == "editable"
+        self.work = tempfile.TemporaryDirectory(prefix="tagwire-build-")
+        if editable:
+            remove_old_engines(root / PACKAGE)
+        else:
             build_data["force_include"].update({str(root / source): target for source, target in DATA.items()})
+        engine = self.engine(root)
+        if engine is None:
+            return
+        if editable:
+            shutil.copy2(engine, root / PACKAGE / engine.name)
+            return
+        build_data["force_include"][str(engine)] = f"tagwire/{engine.name}"
+        build_data["pure_python"] = False
+        if uses_stable_abi():
+            build_data["tag"] = "cp{}{}-abi3-{}".format(*STABLE_SINCE, platform_tag())
+        else:
+            build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Called by hatchling when the wheel is written."""
+        self.work.cleanup()
+
+    def engine(self, root: Path) -> Path | None:
+        """The compiled engine in a temporary folder; None where there is to be none, or no compiler."""
+        if not wants_engine():
+            return None
+        from setuptools.errors import BaseError, CCompilerError
+
+        try:
+            return compiled(root, Path(self.work.name))
+        except (BaseError, CCompilerError) as fault:  # not Cython's own errors: those are mistakes of ours
+            if way("TAGWIRE_BUILD") == "require":
+                raise
+            self.app.display_warning(
+                f"tagwire: the native engine did not compile ({fault}), so this build has the pure engine alone; "
+                "TAGWIRE_BUILD=require makes an error of that"
+            )
+            return None
+
+
+def way(variable: str) -> str:
+    """The setting of an environment variable; the first of the possible ones where it is not set."""
+    value = os.environ.get(variable) or WAYS[variable][0]
+    if value not in WAYS[variable]:
+        raise SystemExit(f"{variable} is {value!r}; expected {', '.join(WAYS[variable])}")
+    return value
+
+
+def wants_engine() -> bool:
+    """Whether to compile at all: PyPy runs the pure engine faster than it calls the native one."""
+    wanted = way("TAGWIRE_BUILD")
+    return wanted == "require" or (wanted == "auto" and platform.python_implementation() == "CPython")
+
+
+def uses_stable_abi() -> bool:
+    """Whether to compile against the limited API, which free-threaded builds do not have."""
+    return way("TAGWIRE_ABI") == "stable" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def platform_tag() -> str:
+    """This system, as names of wheels have it."""
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+def remove_old_engines(package: Path) -> None:
+    """An engine of an earlier build for this Python would win over the new one, or outlive its sources."""
+    for suffix in (sysconfig.get_config_var("EXT_SUFFIX"), ".abi3.so", ".pyd"):
+        (package / f"_engine{suffix}").unlink(missing_ok=True)
+
+
+def compiled(root: Path, work: Path) -> Path:
+    """The engine, compiled in the folder `work`."""
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+    from setuptools.command.build_ext import build_ext
+
+    stable = uses_stable_abi()
+    extension = Extension(
+        "tagwire._engine",
+        [f"{PACKAGE}/_engine.pyx"],
+        include_dirs=[f"{PACKAGE}/_native"],
+        define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
+        py_limited_api=stable,
+        # What the builder asks for comes last, so that it wins.
+        extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
+    )
+    with contextlib.chdir(root):  # relative sources: Cython writes their names into the module
+        modules = cythonize([extension], build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]
+        command = build_ext(Distribution({"ext_modules": modules}))
+        command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")
+        command.ensure_finalized()
+        command.run()
+    (built,) = command.get_outputs()
+    return Path(built)

@@ -25,7 +25,12 @@ _STEPS: Final = {
     "tagwire": (
         ("the package", "import tagwire, tagwire_messages"),
         ("one message", "tagwire_messages.MetadataResponse"),
-        ("its serializers", "tagwire_messages.MetadataResponse.serializer(12)"),
+        ("what decodes it", "tagwire_messages.MetadataResponse.serializer(12)"),
+    ),
+    "tagwire, pure": (
+        ("the package", "import tagwire, tagwire_messages"),
+        ("one message", "tagwire_messages.MetadataResponse"),
+        ("what decodes it", "tagwire_messages.MetadataResponse.serializer(12)"),
     ),
     "kio": (
         ("the package", "from kio.serial import entity_reader, entity_writer"),
@@ -62,7 +67,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
         for number in range(processes + 1):
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
-                run = _run(folders, [step for _, step in steps], cache)
+                run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
                 if number:  # the first one compiled
                     runs[library].append(run)
     return [
@@ -83,9 +88,10 @@ def _folders(packages: Iterable[str]) -> list[str]:
     return sorted(found, key=sys.path.index)
 
 
-def _run(folders: list[str], steps: list[str], cache: str) -> list[tuple[float, int]]:
+def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
     """CPU seconds and modules loaded, step by step, in a process of its own."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})
+    lines = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
     return [(float(seconds), int(modules)) for seconds, modules in map(str.split, lines)]

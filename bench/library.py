@@ -30,12 +30,16 @@ VERSIONS: Final = {
 class Contender:
     """A library's way with one message."""
 
-    version: int
-    """The version of the message that it speaks."""
+    version: int | None
+    """The version of the message that it speaks; None where it has the same content in a format of its own."""
     make: Callable[[], Any]
     """The message from its content: what an application does before it encodes."""
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
+    untracked: Callable[[bytes], Any] | None = None
+    """Decoding to objects that the garbage collector does not watch, where the library can."""
+    views: Callable[[bytes], Any] | None = None
+    """Decoding without copying what is bytes, where the library can."""
 
 
 class Library:
@@ -50,5 +54,5 @@ class Library:
         return installed_version(self.name)
 
     def contenders(self) -> Mapping[str, Contender]:
-        """Its contender for each message of the benchmark."""
+        """Its contender for each message of the benchmark that it has."""
         raise NotImplementedError

@@ -1,17 +1,18 @@
-"""tagwire's contenders: generated classes, the pure-Python engine, all strict checks on."""
+"""tagwire's contenders: generated classes, all strict checks on, by the engine in use and by the pure one."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 import contents
 from library import VERSIONS, Contender, Library
 
-__all__ = ["Tagwire"]
+__all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """This project."""
+    """This project, as its users meet it."""
 
     name = "tagwire"
 
@@ -21,12 +22,32 @@ class Tagwire(Library):
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
-        return {name: _contender(package.registry[name], version) for name, version in VERSIONS.items()}
+        return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
+
+    def _contender(self, cls: Any, version: int) -> Contender:
+        return Contender(
+            version,
+            _maker(cls),
+            lambda message: message.encode(version),
+            lambda data: cls.decode(data, version),
+            lambda data: cls.decode(data, version, gc=False),
+            lambda data: cls.decode(data, version, views=True),
+        )
 
 
-def _contender(cls: Any, version: int) -> Contender:
-    make = _MAKERS[cls.NAME](import_module(cls.__module__))
-    return Contender(version, make, lambda message: message.encode(version), lambda data: cls.decode(data, version))
+class PureTagwire(Tagwire):
+    """The same classes with the pure engine, which runs where there is no native one."""
+
+    name = "tagwire, pure"
+
+    def _contender(self, cls: Any, version: int) -> Contender:
+        serializer = import_module("tagwire.engines").python_serializer(cls, version)
+        views = partial(serializer.decode, views=True)
+        return Contender(version, _maker(cls), serializer.encode, serializer.decode, None, views)
+
+
+def _maker(cls: Any) -> Callable[[], Any]:
+    return _MAKERS[cls.NAME](import_module(cls.__module__))
 
 
 def _api_versions(module: Any) -> Callable[[], Any]:

@@ -32,22 +32,27 @@ def markdown(runs: Sequence[dict[str, Any]]) -> str:
 def _heading(results: dict[str, Any]) -> str:
     libraries = ", ".join(f"{name} {version}" for name, version in results["libraries"].items())
     build = "" if results["optimised_build"] else ", a build without profile-guided optimisation"
-    return f"CPython {results['python']}{build}: {libraries}"
+    return f"CPython {results['python']}{build}, {results['engine']} engine: {libraries}"
 
 
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
+    java = results.get("java", "not measured")
+    if not isinstance(java, str):
+        yield "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's", _java(
+            java
+        )
     yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
     yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
     yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
 
 
 def _speed(rows: Sequence[dict[str, Any]]) -> Table:
-    names = list(rows[0]["microseconds"])
+    names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:
-        cells = [_time(row["microseconds"][name]) + _against(row, name) for name in names]
+        cells = [_time(row["microseconds"].get(name)) + _against(row, name) for name in names]
         table.append((f"{row['message']} v{row['version']}", f"{row['size']:,}", row["operation"], *cells))
     return table
 
@@ -55,11 +60,24 @@ def _speed(rows: Sequence[dict[str, Any]]) -> Table:
 def _against(row: dict[str, Any], name: str) -> str:
     if name not in row["ratios"]:
         return ""
-    other = f", v{row['versions'][name]}" if row["versions"][name] != row["version"] else ""
+    version = row["versions"][name]
+    other = "" if version in (None, row["version"]) else f", v{version}"
     return f" ({Ratio(*row['ratios'][name])}{other})"
 
 
-def _time(microseconds: float) -> str:
+def _java(rows: Sequence[dict[str, Any]]) -> Table:
+    table: Table = [("message", "call", "tagwire", "Java")]
+    for row in rows:
+        ours, theirs = (_time(row["microseconds"][name]) for name in ("tagwire", "java"))
+        table.append(
+            (f"{row['message']} v{row['version']}", row["operation"], ours, f"{theirs} ({Ratio(*row['ratio'])})")
+        )
+    return table
+
+
+def _time(microseconds: float | None) -> str:
+    if microseconds is None:
+        return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
 
 
@@ -97,23 +115,25 @@ def _piped(table: Table) -> str:
 _INTRODUCTION = """\
 # Benchmarks
 
-tagwire's pure-Python engine beside the Python libraries that speak the same protocol. `make bench` measures;
-`python bench/run.py --write` wrote this page, from one run on each interpreter.
+tagwire, with its native engine and with its pure one, beside the Python libraries that speak the same protocol, and
+beside msgspec. `make bench` measures; `python bench/run.py --write` wrote this page, from one run on each interpreter.
 
 * **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
   checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
-  beside them, which has less to read and to write. Contents: `bench/contents.py`.
+  beside them, which has less to read and to write. msgspec has three of the messages as MessagePack of the same
+  content: fewer bytes, and no versions. Contents: `bench/contents.py`.
 * **Checks.** tagwire decodes strictly: truncation, trailing bytes, overlong varints, impossible counts, bad UTF-8,
   illegal nulls, the order of tags. The others check less.
 * **How.** CPU time of the thread, medians. In each round every library runs once, in a random order; a ratio is taken
-  within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. The garbage
-  collector is on. The machine was shared: compare figures within a table, not between tables or pages.
-* **What is not won.** kio decodes in Rust, and is faster at it. Where a message is mostly record bytes, every library
-  mostly copies. Each partition of a FetchResponse has three tagged structs, which tagwire makes even where they are
-  absent; kafka-python leaves them out, and is as fast there. aiokafka's messages are plain tuples, which cost least to
-  construct.
-* **Import.** In processes of their own, without the start-up files of an environment. A message's serializers are
-  imported when it is first encoded or decoded.
+  within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. `gc=False` and
+  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The machine
+  was shared: compare figures within a table, not between tables or pages.
+* **What is not won.** Where a message is mostly record bytes, every library mostly copies: a partition of the
+  ProduceRequest is one object and one copy of a kilobyte, whose memory takes longer to get than its bytes to read. A
+  memoryview costs about what copying a kilobyte costs; it pays for large records. aiokafka's messages are plain tuples,
+  which cost least to construct.
+* **Import.** In processes of their own, without the start-up files of an environment. The engine, or a message's
+  serializers, are imported when it is first encoded or decoded.
 * **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
   (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
   makes a memoryview of each bytes field, costs most. A refused input is read twice, the second time for the place of

@@ -8,18 +8,21 @@ import json
 import platform
 import sys
 import sysconfig
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import imports
+import java_row
 import memory
 import report
 import speed
 from library import Library
-from ours import Tagwire
+from ours import PureTagwire, Tagwire
 from peer_aiokafka import AioKafka
 from peer_kafka_python import KafkaPython
 from peer_kio import Kio
+from peer_msgspec import Msgspec
 
 __all__ = ["main"]
 
@@ -47,18 +50,28 @@ def _parser() -> argparse.ArgumentParser:
 
 def measure(*, quick: bool) -> dict[str, Any]:
     """All results of one run."""
-    libraries: list[Library] = [Tagwire(), Kio(), KafkaPython(), AioKafka()]
+    libraries: list[Library] = [Tagwire(), PureTagwire(), Kio(), KafkaPython(), AioKafka(), Msgspec()]
     rounds, seconds, processes, size = (3, 0.001, 2, 5_000) if quick else (21, 0.04, 21, 200_000)
     return {
         "python": platform.python_version(),
+        "engine": import_module("tagwire").engine(),
         "optimised_build": "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""),
         "libraries": {library.name: library.installed for library in libraries},
         "rounds": rounds,
         "imports": imports.measure_imports(processes=processes, progress=_progress),
         "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
+        "java": _java(rounds=rounds, seconds=seconds),
         "held": memory.held(libraries),
         "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
     }
+
+
+def _java(*, rounds: int, seconds: float) -> list[dict[str, Any]] | str:
+    """The rows of Java's own classes, or why there are none."""
+    reason = java_row.missing()
+    if reason:
+        return reason
+    return java_row.measure_java(Tagwire().contenders(), rounds=rounds, seconds=seconds, progress=_progress)
 
 
 def write(results: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ _VARINTS: Final = tuple(
     bytes.fromhex(text)
     for text in ("ffffffff07", "ffffffff0f", "ffffffff7f", "ffffffffffff", "8080808000", "8000", "8100", "808002", "00")
 )
+_MARKERS: Final = tuple(bytes.fromhex(text) for text in ("ff", "01", "00", "ffff", "ffffffff"))
 _BYTES: Final = (0x00, 0x01, 0x02, 0x7F, 0x80, 0xFE, 0xFF)
 _TAGS: Final = (0, 1, 2, 3, 5, 0x7F, 0x80, 0x7FFFFFFF)
 
@@ -136,6 +137,18 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 
 
+def _off_by_one(data: bytearray, at: int, random: Random) -> None:
+    """A number of one, two or four bytes becomes the next: a length, a count, a tag or a marker that almost fits."""
+    width = random.choice((1, 1, 2, 4))
+    number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
+    data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
+
+
+def _marker(data: bytearray, at: int, random: Random) -> None:
+    """Null where something is, or the other way round: with the bytes that follow, or without."""
+    data[at : at + random.randrange(2)] = random.choice(_MARKERS)
+
+
 def _tagged(data: bytearray, at: int, random: Random) -> None:
     """A byte becomes a tag section, perhaps one whose count or size lies."""
     value = random.randbytes(random.randrange(4))
@@ -159,6 +172,9 @@ _KINDS: Final[Sequence[Callable[[bytearray, int, Random], Any]]] = (
     _int32,
     _varint,
     _long_varint,
+    _off_by_one,
+    _off_by_one,
+    _marker,
     _tagged,
     _tagged,
     _trailing,

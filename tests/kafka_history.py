@@ -95,13 +95,13 @@ def _head(specs: Specs) -> str:
     first, *_, last = specs
     return f"""# Kafka's true history
 
-What {len(specs)} releases of Apache Kafka, {first} to {last}, did to the bytes of the versions that were released before: what
-[`tagwire breaking`](evolution.md) finds between the specs of each release and those of the one before it. The releases
-are the last patch release of each line. Written by `tests/kafka_history.py`; the specs are those that
+What {len(specs)} releases of Apache Kafka, {first} to {last}, did to the bytes of versions that were released before:
+what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of the one before it. The
+releases are the last patch release of each line. Written by `tests/kafka_history.py`; the specs are those that
 [the archive](../message_specs/README.md) was merged from.
 
-A *wire* finding is proven: there is a value whose bytes differ, and an old reader refuses the new ones or takes them for
-something else. That need not have hurt anybody. Most of what changed in place were previews, which no production
+A *wire* finding is proven: there is a value whose bytes differ, and an old reader refuses the new ones or takes them
+for something else. That need not have hurt anybody. Most of what changed in place were previews, which no production
 cluster used, or metadata records of KRaft before it was declared ready.
 """
 
@@ -134,9 +134,8 @@ def _default_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
     for release, findings in by_release.items():
         for finding in findings:
             if finding.rule == "TW921":
-                yield (
-                    f"| {release} | {finding.message_name} | {finding.versions} | `{finding.path}` | {finding.message} |"
-                )
+                where = f"{finding.message_name} | {finding.versions} | `{finding.path}`"
+                yield f"| {release} | {where} | {finding.message} |"
 
 
 def _alarm_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def section(page: str, heading: str) -> str:
 def test_the_map_has_every_module(package: str) -> None:
     rows = re.findall(r"^\| (.+) \| (.+) \|$", section(ARCHITECTURE, f"### {package}"), re.MULTILINE)
     mapped = {name for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
-    modules = {path.stem for path in (ROOT / package).glob("*.py")}
+    modules = {path.stem for pattern in ("*.py", "*.pyx") for path in (ROOT / package).glob(pattern)}
     if not package.startswith("runtime/tagwire"):
         modules.discard("__init__")
     assert mapped == modules

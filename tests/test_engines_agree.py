@@ -1,23 +1,27 @@
-"""Generated serializers and the layout interpreter: one contract, held together on good and bad bytes and values.
+"""The engines and the layout interpreter: one contract, held together on good and bad bytes and values.
 
-A serializer that refuses hands over to the interpreter, for the place of the
-fault. So a serializer that refuses too much would only be slow, and one that
-accepts too much would be wrong in silence: neither shows in `encode` and
-`decode`. Here both are asked directly.
+What refuses hands over to the interpreter, for the place of the fault. So a generated serializer that refuses too much
+would only be slow, and one that accepts too much would be wrong in silence: neither shows in `encode` and `decode`, so
+both are asked directly. The native engine raises where the interpreter contradicts its refusal, so it is asked as users
+do, and its errors are compared as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from random import Random
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
 from damage import Sample, damaged, samples
 from kafka_cases import present
+from native_engine import Plan
 from odd_values import with_odd_value
 
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, Limits, Struct, layout_reader, layout_writer
 from tagwire.byte_count import ByteCount
+from tagwire.engines import native_obstacle, python_serializer
+from tagwire.rows import layout_of
 from tagwire.serializer import READ_FAULTS, WRITE_FAULTS
 
 Refusal = str
@@ -25,47 +29,86 @@ Read = tuple[Any, int] | Refusal
 NO_LIMITS = Limits()
 
 
-def read_fast(sample: Sample, data: bytes) -> Read:
+# ---------------------------------------------------------------- the ways
+
+
+def read_pure(sample: Sample, data: bytes) -> Read:
     """What the generated serializer makes of all of `data`."""
     try:
-        value, end = sample.cls.serializer(sample.version).read(data, data, 0)
+        value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
         return f"refused: {type(fault).__name__}"
     return (value, end) if end == len(data) else f"refused: ends at {end}"
 
 
 def read_by_layout(sample: Sample, data: bytes) -> Read:
-    layout = sample.cls.serializer(sample.version).layout()
     try:
+        layout = layout_of(sample.cls, sample.version)
         return layout_reader.decode(layout, data, whole=True, strict=True, limits=NO_LIMITS)
     except DecodeError as error:
         return f"refused: {error}"
 
 
-def write_fast(sample: Sample, message: Any) -> bytes | Refusal:
+@cache
+def plan(sample: Sample) -> Any:
+    return Plan(layout_of(sample.cls, sample.version))
+
+
+def read_native(sample: Sample, data: bytes) -> Read:
+    try:
+        return plan(sample).decode(data), len(data)
+    except DecodeError as error:
+        return f"refused: {error}"
+
+
+def write_pure(sample: Sample, message: Any) -> bytes | Refusal:
     out = bytearray()
     try:
-        sample.cls.serializer(sample.version).write(message, out)
+        python_serializer(sample.cls, sample.version).write(message, out)
     except WRITE_FAULTS as fault:
         return f"refused: {type(fault).__name__}"
     return bytes(out)
 
 
-def count_fast(sample: Sample, message: Any) -> int | Refusal:
+def count_pure(sample: Sample, message: Any) -> int | Refusal:
     out = ByteCount()
     try:
-        sample.cls.serializer(sample.version).write(message, cast(bytearray, out))
+        python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
         return f"refused: {type(fault).__name__}"  # not its text: an int of 5000 digits has none
     return len(out)
 
 
-def write_by_layout(sample: Sample, message: Any) -> bytes | Refusal:
-    layout = sample.cls.serializer(sample.version).layout()
+def write_native(sample: Sample, message: Any) -> bytes | Refusal:
     try:
-        return layout_writer.encode(layout, message)
+        return cast(bytes, plan(sample).encode(message))
     except EncodeError as error:
         return f"refused: {error}"
+
+
+def count_native(sample: Sample, message: Any) -> int | Refusal:
+    try:
+        return cast(int, plan(sample).encoded_size(message))
+    except EncodeError as error:
+        return f"refused: {error}"
+
+
+def write_by_layout(sample: Sample, message: Any) -> bytes | Refusal:
+    try:
+        return layout_writer.encode(layout_of(sample.cls, sample.version), message)
+    except EncodeError as error:
+        return f"refused: {error}"
+
+
+Reader = Callable[[Sample, bytes], Read]
+Writer = Callable[[Sample, Any], bytes | Refusal]
+Counter = Callable[[Sample, Any], int | Refusal]
+
+ENGINES: Final[dict[str, tuple[Reader, Writer, Counter]]] = {"pure": (read_pure, write_pure, count_pure)}
+if Plan is not None:
+    ENGINES["native"] = (read_native, write_native, count_native)
+
+# ---------------------------------------------------------------- comparing
 
 
 def identical(one: Any, other: Any) -> bool:
@@ -82,22 +125,34 @@ def identical(one: Any, other: Any) -> bool:
 
 
 def reading_differs(sample: Sample, data: bytes) -> str | None:
-    fast, slow = read_fast(sample, data), read_by_layout(sample, data)
-    if isinstance(fast, str) or isinstance(slow, str):
-        return None if isinstance(fast, str) and isinstance(slow, str) else f"serializer {fast}, interpreter {slow}"
-    if not identical(fast, slow):
-        return f"serializer reads {fast}, interpreter {slow}"
-    return writing_differs(sample, fast[0])
+    slow = read_by_layout(sample, data)
+    for name, (read, _, _) in ENGINES.items():
+        fast = read(sample, data)
+        if isinstance(fast, str) or isinstance(slow, str):
+            if verdicts_differ(name, fast, slow):
+                return f"{name} {fast}, interpreter {slow}"
+        elif not identical(fast, slow):
+            return f"{name} reads {fast}, interpreter {slow}"
+    return None if isinstance(slow, str) else writing_differs(sample, slow[0])
+
+
+def verdicts_differ(name: str, fast: object, slow: object) -> bool:
+    """Whether only one refuses, or the native engine says it in other words."""
+    if name == "native":
+        return fast != slow
+    return not (isinstance(fast, str) and isinstance(slow, str))
 
 
 def writing_differs(sample: Sample, message: Any) -> str | None:
-    fast, slow, count = write_fast(sample, message), write_by_layout(sample, message), count_fast(sample, message)
-    if isinstance(fast, str) or isinstance(slow, str) or isinstance(count, str):
-        all_refuse = isinstance(fast, str) and isinstance(slow, str) and isinstance(count, str)
-        return None if all_refuse else f"serializer {fast!r:.80}, its count {count}, interpreter {slow!r:.80}"
-    return (
-        None if fast == slow and count == len(slow) else f"serializer {fast.hex()} ({count}), interpreter {slow.hex()}"
-    )
+    slow = write_by_layout(sample, message)
+    for name, (_, write, count) in ENGINES.items():
+        fast, size = write(sample, message), count(sample, message)
+        if isinstance(slow, str):
+            if verdicts_differ(name, fast, slow) or verdicts_differ(name, size, slow):
+                return f"{name} {fast!r:.160}, its count {size}, interpreter {slow!r:.160}"
+        elif fast != slow or size != len(slow):
+            return f"{name} {fast!r:.80} ({size}), interpreter {slow.hex()}"
+    return None
 
 
 def every_row() -> Iterator[Sample]:
@@ -109,6 +164,12 @@ def every_row() -> Iterator[Sample]:
 def test_on_what_kafka_writes() -> None:
     differences = [(str(each), what) for each in every_row() if (what := reading_differs(each, each.data))]
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+
+
+def test_the_native_engine_has_every_version() -> None:
+    """Of all classes that we generate; "" where there is no native engine, too."""
+    obstacles = {str(each): native_obstacle(each.cls, each.version) for each in samples()}
+    assert {each: what for each, what in obstacles.items() if what} == {}
 
 
 @pytest.mark.slow
@@ -125,6 +186,48 @@ def test_on_damaged_bytes() -> None:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
     assert 2_000 < accepted < 28_000  # else the damage is too harmless, or too coarse, to tell much
+
+
+def any_way(random: Random) -> dict[str, Any]:
+    """Lenient, with narrow limits, or with views: arguments of `decode`."""
+    way = random.randrange(4)
+    names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
+    bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2.5, 2**70))
+    limits = NO_LIMITS if way < 2 else Limits(**{random.choice(names): bound})
+    return {"strict": way in (1, 2), "limits": limits, "views": way == 1}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(Plan is None, reason="this installation has no native engine")
+def test_on_damaged_bytes_in_other_ways() -> None:
+    random = Random(13)
+    differences = []
+    for number in range(20_000):
+        sample = samples()[number % len(samples())]
+        data = sample.data if number % 3 == 0 else damaged(sample, random)
+        what = other_way_differs(sample, data, random)
+        if what:
+            differences.append((str(sample), data.hex(), what))
+    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+
+
+def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None:
+    offset = random.randrange(4)
+    padded = bytes(offset) + data
+    way = any_way(random)
+    fast = outcome(plan(sample).decode_from, padded, offset, **way, gc=random.random() < 0.5)
+    raw = memoryview(padded) if way.pop("views") else None
+    layout = layout_of(sample.cls, sample.version)
+    slow = outcome(layout_reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **way)
+    return None if identical(fast, slow) else f"{way}: native {fast}, interpreter {slow}"
+
+
+def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a call gives, or what it says instead."""
+    try:
+        return call(*args, **kwargs)
+    except DecodeError as error:
+        return f"{type(error).__name__}: {error}"
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 from build_package import build_package
 
 import tagwire
+from tagwire.engines import python_serializer
 from tagwire_drafts import kip482, kip482_unsigned
 from tagwire_generator.options import SpecOptions
 
@@ -97,7 +98,7 @@ def test_golden_bytes(name: str, version: int, value: Json, in_zigzag: str, in_u
         assert message.encode(version) == data
         assert message.encoded_size(version) == len(data)
         assert cls.decode(data, version) == message
-        assert cls.serializer(version).read(data, data, 0) == (message, len(data))
+        assert python_serializer(cls, version).read(data, data, 0) == (message, len(data))
         assert message.to_json(version) == value
         for size in range(len(data)):
             with pytest.raises(tagwire.DecodeError):

@@ -19,6 +19,7 @@ from damage import Sample, damaged, samples
 import tagwire
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, Limits, layout_reader
+from tagwire.engines import python_serializer
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.serializer import READ_FAULTS
 from tagwire.varint import uvarint_bytes
@@ -168,7 +169,7 @@ def work_of(function: Callable[[], object]) -> int:
 
 
 def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Callable[[], object]]:
-    serializer = cls.serializer(version)
+    serializer = python_serializer(cls, version)
     layout, counted = serializer.layout(), CountedBytes(data)
 
     def by_layout(strict: bool) -> Callable[[], object]:

@@ -55,10 +55,11 @@ INTERPRETER = {
 PACKAGE = "import tagwire, tagwire_messages"
 
 
-def loaded(before: str, step: str) -> set[str]:
-    """The modules that `step` loads after `before`."""
+def loaded(before: str, step: str, engine: str = "") -> set[str]:
+    """The modules that `step` loads after `before`; with the engine that this run has, or the one named."""
     command = [sys.executable, "-I", "-S", "-c", CHILD, os.pathsep.join(FOLDERS), before, step]
-    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    environment = dict(os.environ) | ({"TAGWIRE_ENGINE": engine} if engine else {})
+    return set(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split())
 
 
 def messages_in(modules: set[str]) -> set[str]:
@@ -95,10 +96,28 @@ def test_only_what_is_asked_for(step: str, expected: set[str]) -> None:
     assert not modules & INTERPRETER
 
 
-def test_serializers_come_with_the_first_bytes() -> None:
-    message = f"{PACKAGE}; message = tagwire_messages.HeartbeatResponse(throttle_time_ms=3)"
-    assert "tagwire_messages.serializers" not in loaded("", message)
-    modules = loaded(message, "assert type(message).decode(message.encode(4), 4) == message")
+MESSAGE = f"{PACKAGE}; message = tagwire_messages.HeartbeatResponse(throttle_time_ms=3)"
+THERE_AND_BACK = "assert type(message).decode(message.encode(4), 4) == message"
+
+
+def test_an_engine_comes_with_the_first_bytes() -> None:
+    modules = loaded("", MESSAGE)
+    assert "tagwire_messages.serializers" not in modules
+    assert "tagwire._engine" not in modules
+
+
+@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+def test_the_native_engine_needs_no_serializers() -> None:
+    modules = loaded(MESSAGE, THERE_AND_BACK)
+    assert "tagwire._engine" in modules
+    assert messages_in(modules) == set()
+    assert not modules & (SLOW | {"struct", "tagwire.serializer", "tagwire.wire", "uuid"})
+    assert not modules & INTERPRETER
+
+
+def test_the_pure_engine_needs_the_serializers_of_the_message() -> None:
+    modules = loaded(MESSAGE, THERE_AND_BACK, "python")
+    assert "tagwire._engine" not in modules
     expected = {"tagwire_messages.serializers", "tagwire_messages.serializers.heartbeat_response"}
     assert messages_in(modules) == expected
     assert not modules & (SLOW - {"typing"})

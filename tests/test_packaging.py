@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import venv
@@ -12,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli")
+ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
+"""The native engine's sources, which only the sdist has, and what is built in place."""
 PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages", "tagwire_records"}
 
 CONTRACT = """
@@ -44,17 +48,18 @@ print(tagwire.engine(), tagwire.__version__)
 """
 
 
-def run(*command: object, cwd: Path = ROOT, code: int = 0) -> "subprocess.CompletedProcess[str]":
+def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
     # No PYTHONPATH and no TAGWIRE_*: they would reach into the fresh environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
+    environment |= more
     line = [str(part) for part in command]
     done = subprocess.run(line, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
-def build(kind: str, source: Path, folder: Path) -> Path:
-    run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source)
+def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
+    run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
     return made
 
@@ -72,7 +77,10 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that holds the wheel and nothing else."""
-    folder = tmp_path_factory.mktemp("venv")
+    return installed(wheel, tmp_path_factory.mktemp("venv"))
+
+
+def installed(wheel: Path, folder: Path) -> Path:
     venv.create(folder, with_pip=False)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
@@ -94,13 +102,69 @@ def files_of(folder: str) -> set[str]:
     return {
         path.relative_to(ROOT / folder).as_posix()
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in ENGINE_FILES
     }
 
 
+def engines_in(wheel: Path) -> set[str]:
+    return {name for name in members(wheel) if Path(name).suffix in (".so", ".pyd")}
+
+
 @pytest.mark.package
-def test_the_wheel_is_pure_and_has_our_packages_only(wheel: Path) -> None:
-    assert wheel.name.endswith("-py3-none-any.whl")
+def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> None:
+    """As the installation that runs this test: both ask for an engine where there is a compiler."""
+    if Plan is None:
+        assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
+    else:
+        release = f"cp{sys.version_info.major}{sys.version_info.minor}"
+        assert f"-{release}-{release}-" in wheel.name
+        assert engines_in(wheel) == {f"tagwire/_engine{sysconfig.get_config_var('EXT_SUFFIX')}"}
+
+
+@pytest.mark.package
+def test_a_wheel_without_an_engine(tmp_path: Path) -> None:
+    wheel = build("wheel", ROOT, tmp_path / "wheel", TAGWIRE_BUILD="skip")
+    assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
+    python = installed(wheel, tmp_path / "venv")
+    assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "python"
+    refused = run(python, "-I", "-c", "import tagwire; tagwire.engine()", cwd=tmp_path, code=1, TAGWIRE_ENGINE="native")
+    assert "TAGWIRE_ENGINE=native, but this installation has no native engine" in refused.stderr
+
+
+@native
+@pytest.mark.package
+def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
+    wheel = build("wheel", ROOT, tmp_path / "wheel", TAGWIRE_ABI="stable")
+    assert "-cp311-abi3-" in wheel.name
+    assert engines_in(wheel) == {"tagwire/_engine.abi3.so"}
+    python = installed(wheel, tmp_path / "venv")
+    assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
+
+
+@native
+@pytest.mark.package
+def test_an_engine_that_does_not_compile(tmp_path: Path) -> None:
+    """A pure wheel that says so; where an engine is required, no wheel at all."""
+    command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
+    refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
+    assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
+    done = run(*command, ROOT, CC="false")
+    assert "the native engine did not compile" in done.stdout + done.stderr
+    (wheel,) = tmp_path.iterdir()
+    assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
+
+
+@pytest.mark.package
+def test_settings_of_the_build_that_mean_nothing(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
+    for variable in ("TAGWIRE_BUILD", "TAGWIRE_ABI"):
+        settings: dict[str, Any] = {variable: "yes"}
+        refused = run(*command, ROOT, code=1, **settings)
+        assert f"{variable} is 'yes'; expected" in refused.stdout + refused.stderr
+
+
+@pytest.mark.package
+def test_the_wheel_has_our_packages_only(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in members(wheel)} == PACKAGES
 
 
@@ -130,7 +194,10 @@ def test_the_wheel_needs_nothing(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path: Path) -> None:
-    assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] in ("python", "native")
+    expected = "python" if Plan is None else "native"
+    assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == expected
+    for engine in ("python", expected):
+        assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path, TAGWIRE_ENGINE=engine).stdout.split()[0] == engine
 
 
 @pytest.mark.package
@@ -168,7 +235,12 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     tops = {name.partition("/")[0] for name in names}
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
-    assert not [name for name in names if name.endswith(".pyc")]
+    assert not [name for name in names if name.endswith((".pyc", ".so", ".c"))]
+    assert {
+        "runtime/tagwire/_engine.pyx",
+        "runtime/tagwire/_native/plan.h",
+        "runtime/tagwire/_native/plan.pxi",
+    } <= names
 
 
 @pytest.mark.parametrize("root", ROOTS)

@@ -780,17 +780,14 @@ from tagwire_messages.write_share_group_state_response import (
 from tagwire_messages.write_txn_markers_request import WriteTxnMarkersRequest as WriteTxnMarkersRequest
 from tagwire_messages.write_txn_markers_response import WriteTxnMarkersResponse as WriteTxnMarkersResponse
 from tagwire_messages.zk_migration_state_record import ZkMigrationStateRecord as ZkMigrationStateRecord
-from tagwire_messages.alter_partition_request import AlterPartitionRequest as AlterIsrRequest
-from tagwire_messages.alter_partition_response import AlterPartitionResponse as AlterIsrResponse
-from tagwire_messages.list_config_resources_request import (
-    ListConfigResourcesRequest as ListClientMetricsResourcesRequest,
-)
-from tagwire_messages.list_config_resources_response import (
-    ListConfigResourcesResponse as ListClientMetricsResourcesResponse,
-)
-from tagwire_messages.list_offsets_request import ListOffsetsRequest as ListOffsetRequest
-from tagwire_messages.list_offsets_response import ListOffsetsResponse as ListOffsetResponse
-from tagwire_messages.client_quota_record import ClientQuotaRecord as QuotaRecord
-from tagwire_messages.subscription_info_data import SubscriptionInfoData as SubscriptionInfo
+
+AlterIsrRequest = AlterPartitionRequest
+AlterIsrResponse = AlterPartitionResponse
+ListClientMetricsResourcesRequest = ListConfigResourcesRequest
+ListClientMetricsResourcesResponse = ListConfigResourcesResponse
+ListOffsetRequest = ListOffsetsRequest
+ListOffsetResponse = ListOffsetsResponse
+QuotaRecord = ClientQuotaRecord
+SubscriptionInfo = SubscriptionInfoData
 
 registry: Registry

@@ -49,7 +49,9 @@ class MessageSummary:
     @classmethod
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
         """The summary that `as_dict` wrote."""
-        return cls(**{**summary, "aliases": tuple(summary["aliases"])})
+        values = dict(summary)
+        values["aliases"] = tuple(values["aliases"])
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -341,7 +341,7 @@ class StructLayout(Plain):
         self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
         self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
         """Lengths, counts and checksums: its objects do not have them, since they follow from the others."""
-        self.has_tags = cls is None or "unknown_tags" in cls.__slots__  # type: ignore[attr-defined]
+        self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
         """Whether its objects keep unknown tags; those of record formats have no place for them."""
         self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
 

@@ -2,14 +2,17 @@
 
 A data class is its `__slots__`: the fields, and `unknown_tags`. Everything
 that works from them alone is here, once: equality, repr, copies, pickling. A
-message adds the calls that its users make; each finds the serializer of the
-version, which is imported when it is first asked for.
+message adds the calls that its users make. `encode`, `decode` and their kind
+are here as the pure engine has them: each finds the serializer of the version,
+which is imported when it is first asked for. With the native engine a class
+gets others in their place (`tagwire.calls`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tagwire.calls import first_use, inherit_calls
 from tagwire.errors import UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import FieldRow, OptionalFields
@@ -136,14 +139,18 @@ class Message(Struct):
 
     _layouts: ClassVar[dict[int, Layout]]
     _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
+    _codec: ClassVar[Any]
+    _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
         cls._layouts = {}
         cls._serializers = {}
+        if cls.__base__ is not Message:
+            inherit_calls(cls, Message)
 
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
-        """The serializer class of a version."""
+        """What encodes and decodes a version: a generated class, or the native engine's plan."""
         found = cls._serializers.get(version)
         if found is None:
             if version not in cls.VERSIONS:
@@ -153,14 +160,17 @@ class Message(Struct):
             found = cls._serializers[version] = serializer_of(cls, version)
         return found
 
+    @first_use
     def encode(self, version: int) -> bytes:
         """The message as bytes. Raises EncodeError for a value that this version can't carry."""
         return (self._serializers.get(version) or self.serializer(version)).encode(self)
 
+    @first_use
     def encoded_size(self, version: int) -> int:
         """The length in bytes of what `encode` gives, without encoding; raises the same errors."""
         return self.serializer(version).encoded_size(self)
 
+    @first_use
     @classmethod
     def decode(
         cls: type[M],
@@ -170,16 +180,20 @@ class Message(Struct):
         strict: bool = True,
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> M:
         """The message that `data` (any bytes-like object) holds, from its first byte to its last.
 
         With `views`, bytes and records are memoryviews of `data`. With
-        `strict=False` it takes what Kafka's own reader takes. Raises DecodeError,
-        LimitError where `limits` stop it.
+        `strict=False` it takes what Kafka's own reader takes. With `gc=False` the
+        native engine hides the objects from the garbage collector: faster, and for
+        callers that never make cycles of them, which would not be freed. Raises
+        DecodeError, LimitError where `limits` stop it.
         """
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
 
+    @first_use
     @classmethod
     def decode_from(
         cls: type[M],
@@ -190,6 +204,7 @@ class Message(Struct):
         strict: bool = True,
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> tuple[M, int]:
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)

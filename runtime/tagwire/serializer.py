@@ -10,16 +10,17 @@ generated code.
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
-from tagwire.buffers import as_bytes
+from tagwire.buffers import as_bytes, as_view
 from tagwire.byte_count import ByteCount
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
+from tagwire.wire import Malformed, Refused
 
 if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message import Message
 
-__all__ = ["READ_FAULTS", "WRITE_FAULTS", "Serializer"]
+__all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
 
 M = TypeVar("M", bound="Message")
 
@@ -85,7 +86,7 @@ class Serializer(Generic[M]):
         it takes what Kafka's own reader takes, bytes behind the message too.
         """
         buf = data if type(data) is bytes else as_bytes(data)
-        raw = _view(data, buf) if views else buf
+        raw = as_view(data, buf) if views else buf
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
@@ -104,7 +105,7 @@ class Serializer(Generic[M]):
     ) -> tuple[M, int]:
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         buf = data if type(data) is bytes else as_bytes(data)
-        raw = _view(data, buf) if views else buf
+        raw = as_view(data, buf) if views else buf
         if (
             strict
             and 0 <= offset <= len(buf)
@@ -128,6 +129,15 @@ class Serializer(Generic[M]):
         return decode(cls.layout(), buf, raw=raw, offset=offset, whole=whole, strict=strict, limits=limits)
 
 
-def _view(data: Any, buf: bytes) -> memoryview:
-    view = memoryview(data)
-    return view.cast("B") if view.contiguous else memoryview(buf)
+class LayoutSerializer(Serializer[M]):
+    """For message classes that have no generated serializers, such as those written by hand: all is done by layout."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
+        raise Malformed
+
+    @staticmethod
+    def write(m: Any, out: bytearray) -> None:
+        raise Refused

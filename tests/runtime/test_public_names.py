@@ -58,18 +58,3 @@ def test_submodules_do_not_hide_the_functions() -> None:
         "import tagwire.tracer, tagwire.engines, tagwire.negotiation, tagwire.annotations; import tagwire as t;"
         "assert callable(t.trace) and callable(t.engine) and callable(t.negotiate) and callable(t.annotate)"
     )
-
-
-def test_the_engine() -> None:
-    assert tagwire.engine() == "python"
-
-
-@pytest.mark.parametrize(
-    ("value", "message"), [("rust", "'native' or 'python' was expected"), ("native", "no native engine")]
-)
-def test_engines_that_are_not_there(value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", value)
-    with pytest.raises(tagwire.EngineError, match=message):
-        tagwire.engine()
-    monkeypatch.setenv("TAGWIRE_ENGINE", "python")
-    assert tagwire.engine() == "python"

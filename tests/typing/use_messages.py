@@ -52,3 +52,4 @@ messages.MetadataRequest([])  # type: ignore[call-arg]
 messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]
 print(messages.NoSuchRequest)  # type: ignore[attr-defined]
+assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name is the same class

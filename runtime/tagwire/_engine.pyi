@@ -1,0 +1,33 @@
+from typing import Any
+
+from tagwire.layout import Layout
+from tagwire.limits import Limits
+from tagwire.message import Message
+
+class NotNative(Exception): ...
+
+class Plan:
+    MESSAGE: type[Any]
+    VERSION: int | None
+    def __init__(self, layout: Layout) -> None: ...
+    def layout(self) -> Layout: ...
+    def encode(self, message: Any) -> bytes: ...
+    def encoded_size(self, message: Any) -> int: ...
+    def decode(
+        self, data: Any, *, strict: bool = ..., views: bool = ..., limits: Limits = ..., gc: bool = ...
+    ) -> Any: ...
+    def decode_from(
+        self,
+        data: Any,
+        offset: int = ...,
+        *,
+        strict: bool = ...,
+        views: bool = ...,
+        limits: Limits = ...,
+        gc: bool = ...,
+    ) -> tuple[Any, int]: ...
+
+class Codec:
+    message: type[Message]
+    def __init__(self, message: type[Message]) -> None: ...
+    def calls(self) -> dict[str, Any]: ...

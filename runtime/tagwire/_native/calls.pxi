@@ -1,0 +1,140 @@
+"""`decode`, `encode` and their kind, as attributes of a message class: called without Python code in between.
+
+`C.decode` is a method of the class's codec, so nothing is bound at a call. `m.encode` is a method descriptor of the
+class, as those of built-in types: CPython calls both by their vectors. Each finds the plan of the version in a table.
+"""
+
+cdef enum:
+    TABLE = 64  # versions that are found without a dict
+
+
+@final
+@no_gc_clear
+cdef class Codec:
+    """All versions of one message."""
+
+    cdef readonly object message
+    cdef PyTypeObject *cls
+    cdef int64_t low
+    cdef PyObject *table[TABLE]
+    cdef list kept
+
+    def __cinit__(self, message):
+        self.message = message
+        self.cls = <PyTypeObject *><PyObject *>message
+        self.low = message.VERSIONS.lowest
+        self.kept = []
+
+    def calls(self):
+        """What to set on the message's class, by name."""
+        return {
+            "decode": self.decode,
+            "decode_from": self.decode_from,
+            "encode": descriptor(self.message, &ENCODE),
+            "encoded_size": descriptor(self.message, &ENCODED_SIZE),
+        }
+
+    def decode(self, data, version, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """decode($self, data, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that `data` holds, from its first byte to its last; see `tagwire.Message.decode`."""
+        cdef Plan plan = self.plan(version)
+        if plan is None:
+            return self.message.serializer(version).decode(data, strict=strict, views=views, limits=limits)
+        return plan.read(data, 0, NULL, strict, views, limits, gc)
+
+    def decode_from(self, data, version, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """decode_from($self, data, version, offset=0, *, strict=True, views=False, limits=..., gc=True)\n--\n\nThe message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        cdef Py_ssize_t end
+        cdef Plan plan = self.plan(version)
+        if plan is None:
+            serializer = self.message.serializer(version)
+            return serializer.decode_from(data, offset, strict=strict, views=views, limits=limits)
+        value = plan.read(data, offset, &end, strict, views, limits, gc)
+        return value, end
+
+    cdef Plan plan(self, object version):
+        """The plan of a version; None where the pure engine has it. Raises UnsupportedVersionError."""
+        cdef int64_t index
+        if tw_plain_int(version, &index):
+            index -= self.low
+            if 0 <= index < TABLE and self.table[index] != NULL:
+                return <Plan>self.table[index]
+        found = self.message.serializer(version)
+        if type(found) is not Plan:
+            return None
+        self.remember(found)
+        return found
+
+    cdef int remember(self, Plan plan) except -1:
+        cdef long index = plan.VERSION - self.low
+        if 0 <= index < TABLE and self.table[index] == NULL:
+            self.kept.append(plan)
+            self.table[index] = <PyObject *>plan
+        return 0
+
+
+# ---------------------------------------------------------------- methods of messages
+
+cdef extern from "Python.h":
+    ctypedef struct PyMethodDef:
+        const char *ml_name
+        void *ml_meth
+        int ml_flags
+        const char *ml_doc
+    int METH_FASTCALL, METH_KEYWORDS
+    object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
+
+cdef str CODEC = "_codec"
+cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
+cdef PyMethodDef ENCODE
+cdef PyMethodDef ENCODED_SIZE
+
+ENCODE.ml_name = "encode"
+ENCODE.ml_meth = <void *>encode
+ENCODE.ml_flags = METH_FASTCALL | METH_KEYWORDS
+ENCODE.ml_doc = (
+    b"encode($self, version)\n--\n\nThe message as bytes. Raises EncodeError for a value that this version can't carry."
+)
+ENCODED_SIZE.ml_name = "encoded_size"
+ENCODED_SIZE.ml_meth = <void *>encoded_size
+ENCODED_SIZE.ml_flags = METH_FASTCALL | METH_KEYWORDS
+ENCODED_SIZE.ml_doc = (
+    b"encoded_size($self, version)\n--\n\nThe length in bytes of what `encode` gives; raises the same errors."
+)
+
+
+cdef object descriptor(object cls, PyMethodDef *method):
+    """A method of all objects of a class."""
+    return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
+
+
+cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef object version = <object>version_argument("encode", args, count, names)
+    cdef Plan plan = plan_of(message, version)
+    if plan is None:
+        return message.serializer(version).encode(message)
+    return plan.write(message)
+
+
+cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef object version = <object>version_argument("encoded_size", args, count, names)
+    cdef Plan plan = plan_of(message, version)
+    if plan is None:
+        return message.serializer(version).encoded_size(message)
+    return plan.measure(message)
+
+
+cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
+    """The one argument, by place or by name; borrowed."""
+    if names == NULL and count == 1:
+        return args[0]
+    if names != NULL and count == 0 and <object>names == ("version",):
+        return args[0]
+    raise TypeError(f"{method}() takes one argument, the version")
+
+
+cdef inline Plan plan_of(object message, object version):
+    """The plan of a version of a message's class; None where the pure engine has it."""
+    cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
+    if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
+        return (<Codec>found).plan(version)
+    return Codec(type(message)).plan(version)  # of a class that inherits another's methods

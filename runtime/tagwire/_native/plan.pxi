@@ -1,0 +1,296 @@
+"""The plan: from a layout to the structs that the hot loops walk.
+
+Everything that could make those loops unsafe is refused here, once, with `NotNative`: then they need no second look.
+"""
+
+cdef enum:
+    DEEPEST = 100  # structs inside each other: each takes a frame of the C stack
+
+# By family and width: the unsigned kind, then the signed one.
+cdef dict KINDS = {
+    ("boolean", 1): (TW_BOOL, TW_BOOL),
+    ("integer", 1): (TW_UINT8, TW_INT8),
+    ("integer", 2): (TW_UINT16, TW_INT16),
+    ("integer", 4): (TW_UINT32, TW_INT32),
+    ("integer", 8): (TW_UINT64, TW_INT64),
+    ("floating", 8): (TW_FLOAT64, TW_FLOAT64),
+    ("uuid", 16): (TW_UUID, TW_UUID),
+    ("text", 0): (TW_TEXT, TW_TEXT),
+    ("binary", 0): (TW_BINARY, TW_BINARY),
+}
+cdef tuple LENGTHS = (
+    (COMPACT, TW_COMPACT),
+    (INT16, TW_LENGTH_INT16),
+    (INT32, TW_LENGTH_INT32),
+    (VARINT, TW_LENGTH_VARINT),
+    (UVARINT, TW_LENGTH_UVARINT),
+)
+# How a length that encloses the rest of a struct may be written.
+cdef tuple ENCLOSING = (
+    (INT16, Fixed(WIRE_TYPES["int16"])),
+    (INT32, Fixed(WIRE_TYPES["int32"])),
+    (VARINT, Varint(32, zigzag=True)),
+    (UVARINT, Varint(32, zigzag=False)),
+)
+cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MARKER_UVARINT}
+
+
+cdef class Block:
+    """Zeroed memory that is freed with its owner."""
+
+    cdef void *at
+
+    def __cinit__(self, size_t size):
+        self.at = PyMem_Calloc(1, size or 1)
+        if self.at == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        PyMem_Free(self.at)
+
+
+@final
+@no_gc_clear
+cdef class Template:
+    """What `cls()` makes, slot by slot, and all that it points to."""
+
+    cdef tw_fresh c
+    cdef object cls
+    cdef list kept
+
+
+cdef class Builder:
+    """Builds one plan; `kept` is all that its pointers point to."""
+
+    cdef Shared shared
+    cdef list kept
+    cdef dict structs
+    cdef dict templates
+    cdef dict slots
+
+    def __cinit__(self, Shared shared):
+        self.shared = shared
+        self.kept = [shared]
+        self.structs = {}
+        self.templates = {}
+        self.slots = {}
+
+    cdef PyObject *keep(self, object value):
+        self.kept.append(value)
+        return <PyObject *>value
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+    cdef Py_ssize_t slot(self, object cls, str name) except -1:
+        known = self.slots.get((cls, name))
+        if known is None:
+            known = self.slots[cls, name] = checked_slot(cls, name)
+        return known
+
+    # ------------------------------------------------------------ structs
+
+    cdef const tw_struct *struct(self, object layout) except NULL:
+        """The struct of a layout; each is made once."""
+        cdef tw_struct *s
+        cdef Block block = self.structs.get(id(layout))
+        if block is not None:
+            return <tw_struct *>block.at
+        if layout.cls is None:
+            raise NotNative(f"{layout.name} has no class: its values are dicts")
+        check_class(layout.cls)
+        block = self.structs[id(layout)] = Block(sizeof(tw_struct))
+        self.kept += [block, layout]
+        s = <tw_struct *>block.at
+        s.made = class_of(layout.cls)
+        length, items = enclosed(layout.items)
+        s.length = TW_NO_LENGTH if length is None else length_of(length)
+        s.unknown_slot = self.slot(layout.cls, "unknown_tags")
+        s.items_count = len(items)
+        s.items = self.items(layout.cls, items)
+        s.missing_count = len(layout.missing)
+        s.missing = self.missing(layout.cls, layout.missing)
+        self.section(s, layout.cls, layout.section)
+        self.fill(s)
+        return s
+
+    cdef int section(self, tw_struct *s, object cls, object section) except -1:
+        s.section = TW_NO_SECTION
+        fields = () if section is None else section.fields
+        if isinstance(section, OptionalBuffer):
+            s.section = TW_OPTIONAL_BUFFER
+            s.entry_length = length_of(section.length)
+            s.counts_tag = section.counts_tag
+        elif section is not None:
+            s.section = TW_TAGGED_SECTION
+        if len(fields) > TW_MOST_TAGGED:
+            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine has bits for {TW_MOST_TAGGED}")
+        s.tagged_count = len(fields)
+        s.tagged = self.items(cls, fields)
+        s.known_tags = self.keep(frozenset([field.tag for field in fields]))
+        return 0
+
+    cdef int fill(self, tw_struct *s) except -1:
+        """Which defaults a reader has to set."""
+        cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
+        cdef const tw_field *field
+        cdef Py_ssize_t index
+        s.filled = filled
+        for index in range(s.tagged_count + s.missing_count):
+            field = &s.tagged[index] if index < s.tagged_count else &s.missing[index - s.tagged_count]
+            if not field.late:
+                filled[s.filled_count] = field[0]
+                s.filled_count += 1
+        return 0
+
+    cdef const tw_field *items(self, object cls, tuple items) except NULL:
+        """Fields on the wire. Those of fixed width are gathered in runs, which are checked once."""
+        cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
+        cdef Py_ssize_t index, first = 0
+        for index, item in enumerate(items):
+            if item.condition is not None:
+                raise NotNative(f"{item.name} depends on another field")
+            if not item.is_plain:
+                raise NotNative(f"{item.name} is framed, packed, or has one value only")
+            fields[index].tag = -1 if item.tag is None else item.tag
+            fields[index].slot = self.slot(cls, item.name)
+            fields[index].name = self.keep(item.name)
+            self.type(&fields[index], item.type)
+            struct = item.type.struct.cls if isinstance(item.type, Nested) else None
+            self.default(&fields[index], cls, item.default, struct)
+            if tw_width[fields[index].kind]:
+                fields[first].run += tw_width[fields[index].kind]
+            else:
+                first = index + 1
+        return fields
+
+    cdef const tw_field *missing(self, object cls, tuple missing) except NULL:
+        cdef tw_field *fields = <tw_field *>self.memory(len(missing) * sizeof(tw_field))
+        cdef Py_ssize_t index
+        for index, field in enumerate(missing):
+            fields[index].ignorable = field.ignorable
+            fields[index].slot = self.slot(cls, field.name)
+            fields[index].name = self.keep(field.name)
+            self.default(&fields[index], cls, field.default, field.cls)
+        return fields
+
+    # ------------------------------------------------------------ types
+
+    cdef int type(self, tw_field *field, object type) except -1:
+        field.minimum = type.minimum
+        if isinstance(type, Fixed):
+            self.wire(field, type.wire)
+        elif isinstance(type, Sized) and type.length is not None:
+            self.wire(field, type.wire)
+            self.length(field, type)
+            field.longest = type.longest
+        elif isinstance(type, Nested):
+            field.kind = TW_STRUCT
+            field.marker = MARKERS[type.marker]
+            field.child = self.struct(type.struct)
+        elif isinstance(type, Array) and not (type.counted_by or type.order or type.filled):
+            field.kind = TW_ARRAY
+            self.length(field, type)
+            field.element = <tw_field *>self.memory(sizeof(tw_field))
+            self.type(<tw_field *>field.element, type.element)
+        elif isinstance(type, Varint) and type.bits in (32, 64) and type.signed == type.zigzag:
+            field.kind = TW_VARINT
+            field.bits = type.bits
+            field.zigzag = type.zigzag
+        else:
+            raise NotNative(f"the engine has no type {type}")
+        return 0
+
+    cdef int wire(self, tw_field *field, object wire) except -1:
+        kinds = KINDS.get((wire.family, wire.width))
+        if kinds is None:
+            raise NotNative(f"the engine has no wire type {wire.name}")
+        field.kind = kinds[wire.low < 0]
+        if field.kind == TW_UUID:
+            self.shared.learn_uuids()
+        return 0
+
+    cdef int length(self, tw_field *field, object type) except -1:
+        code = type.length
+        field.length = TW_NO_LENGTH if code is None else length_of(code)
+        field.nullable = type.nullable and code is not None and code.null is not None
+        return 0
+
+    # ------------------------------------------------------------ defaults
+
+    cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
+        """The value of a fresh object: itself where all may share it, a template where it is a struct."""
+        cdef Template template
+        if default is not DEFAULT_STRUCT or cls is None:
+            field.value = self.keep(default)
+            return 0
+        template = self.template(cls)
+        field.fresh = &template.c
+        field.late = make_late(owner, <object>field.name, field.slot, template)
+        return 0
+
+    cdef Template template(self, object cls):
+        cdef tw_field *fields
+        cdef Py_ssize_t count = 0
+        cdef Template template = self.templates.get(cls)
+        if template is not None:
+            return template
+        check_class(cls)
+        if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
+            raise NotNative(f"{cls.__name__} compares in a way of its own")
+        made = cls()
+        names = [name for name in slot_names(cls) if hasattr(made, name)]
+        fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
+        template = Template()
+        template.cls = cls
+        template.kept = self.kept
+        template.c.made = class_of(cls)
+        template.c.count = len(names)
+        template.c.fields = fields
+        for name in names:
+            value = getattr(made, name)
+            fields[count].slot = self.slot(cls, name)
+            fields[count].name = self.keep(name)
+            if isinstance(value, Struct):
+                self.default(&fields[count], cls, DEFAULT_STRUCT, type(value))
+            elif can_be_shared(value):
+                fields[count].value = self.keep(value)
+            else:
+                raise NotNative(f"the default of {cls.__name__}.{name} can't be shared")
+            count += 1
+        self.templates[cls] = template
+        self.kept.append(template)
+        return template
+
+
+def enclosed(items):
+    """The length code that encloses a struct, if its first item is such a length, and the other items."""
+    first = items[0].type if items else None
+    if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
+        return None, items
+    for length, code in ENCLOSING:
+        if first.code == code:
+            return length, items[1:]
+    raise NotNative(f"the engine has no length {first.code}")
+
+
+cdef int length_of(object code) except -1:
+    for known, number in LENGTHS:
+        if code == known:
+            return number
+    raise NotNative(f"the engine has no length {code.name}")
+
+
+def slot_names(cls):
+    """The names of all slots of a class and its bases."""
+    kinds = (MemberDescriptorType, LateStruct)
+    return [name for base in cls.__mro__ for name, value in vars(base).items() if type(value) in kinds]
+
+
+def can_be_shared(value):
+    """Whether one object may stand in many structs: what can't be changed."""
+    if type(value) is tuple:
+        return not value
+    return value is NO_TAGS or type(value) in (int, float, bool, str, bytes, NoneType) or type(value).__module__ == "uuid"

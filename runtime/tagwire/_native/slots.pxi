@@ -1,0 +1,138 @@
+"""Where data classes keep their attributes, and whether the engine may write there.
+
+Slots have fixed places in their objects. A class's own table of them (`Py_tp_members`) says where; that this is so is
+checked on a probe. A class that does more than keep attributes is left to the pure engine, with the reason.
+"""
+
+
+class NotNative(Exception):
+    """A layout or a class that the native engine leaves to the pure one; the text says why."""
+
+
+cdef Py_ssize_t slot_of(object cls, str name) except -1:
+    """Where objects of `cls` hold the attribute `name`, in bytes from their start."""
+    cdef PyMemberDef *member
+    cdef bytes wanted = name.encode()
+    descriptor = getattr(cls, name, None)
+    if type(descriptor) is LateStruct:
+        return (<LateStruct>descriptor).slot
+    if type(descriptor) is not MemberDescriptorType:
+        raise NotNative(f"{cls.__name__}.{name} is no slot")
+    member = <PyMemberDef *>PyType_GetSlot(<PyTypeObject *><PyObject *>descriptor.__objclass__, Py_tp_members)
+    while member != NULL and member.name != NULL:
+        if member.name == wanted and member.type == T_OBJECT_EX:
+            return member.offset
+        member += 1
+    raise NotNative(f"{cls.__name__}.{name} is not in the table of its class's slots")
+
+
+cdef int check_class(object cls) except -1:
+    """Refuse a class whose objects the engine can't make or read without asking Python."""
+    if not isinstance(cls, type):
+        raise NotNative(f"{cls!r} is no class")
+    if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
+        raise NotNative(f"objects of {cls.__name__} are laid out in another way")
+    try:
+        object.__new__(cls)
+    except TypeError as fault:
+        raise NotNative(f"{cls.__name__} can't be made empty: {fault}") from None
+    for name in ("__setattr__", "__getattribute__"):
+        if getattr(cls, name) is not getattr(object, name):
+            raise NotNative(f"{cls.__name__} has a {name} of its own")
+    if hasattr(cls, "__getattr__"):
+        raise NotNative(f"{cls.__name__} has a __getattr__ of its own")
+    return 0
+
+
+cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
+    """Refuse a slot that is not where the table says."""
+    probe = object.__new__(cls)
+    mark = object()
+    if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
+        raise NotNative(f"{cls.__name__}.{name} is outside of its object")
+    if TW_SLOT(<PyObject *>probe, slot) != NULL:
+        raise NotNative(f"{cls.__name__}.{name} is not empty in a new object")
+    setattr(probe, name, mark)
+    if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
+        raise NotNative(f"{cls.__name__}.{name} is not where its class says")
+    return 0
+
+
+cdef Py_ssize_t checked_slot(object cls, str name) except -1:
+    cdef Py_ssize_t slot = slot_of(cls, name)
+    check_slot(cls, name, slot)
+    return slot
+
+
+cdef allocfunc allocator(object cls) except NULL:
+    """What makes an object of the class with empty slots."""
+    return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
+
+
+cdef tw_class class_of(object cls) except *:
+    """How objects of a class are made; the class must be kept."""
+    cdef tw_class made
+    made.cls = <PyTypeObject *><PyObject *>cls
+    made.alloc = allocator(cls)
+    made.slots_size = 0
+    if not cls.__dictoffset__ and not cls.__weakrefoffset__:
+        made.slots_size = cls.__basicsize__ - <Py_ssize_t>object.__basicsize__
+    return made
+
+
+cdef class Shared:
+    """What all plans of this module point to; complete before the first plan that needs it."""
+
+    cdef tw_shared c
+    cdef list kept
+
+    def __cinit__(self):
+        self.kept = [NO_TAGS, (), ""]
+        self.c.no_tags = <PyObject *>self.kept[0]
+        self.c.empty_tuple = <PyObject *>self.kept[1]
+        self.c.empty_text = <PyObject *>self.kept[2]
+        self.c.moves_views = can_move_views()
+        for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
+            self.kept.append(number)
+            self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
+
+    cdef int learn_uuids(self) except -1:
+        """Slots of `uuid.UUID`, which is imported only now."""
+        if self.c.uuid != NULL:
+            return 0
+        from uuid import UUID, SafeUUID
+
+        check_uuid_class(UUID)
+        self.c.uuid_int_slot = checked_uuid_slot(UUID, "int")
+        self.c.uuid_safety_slot = checked_uuid_slot(UUID, "is_safe")
+        self.kept += [UUID, SafeUUID.unknown]
+        self.c.uuid_safety = <PyObject *>SafeUUID.unknown
+        self.c.uuid_alloc = allocator(UUID)
+        self.c.uuid = <PyTypeObject *><PyObject *>UUID
+        return 0
+
+
+cdef bint can_move_views() except -1:
+    """Whether a moved copy of a view is what slicing gives."""
+    whole = memoryview(bytearray(b"0123456789"))
+    moved = tw_moved_view(whole, 3, 4)
+    moved[0] = 0x61
+    facts = (bytes(moved), len(moved), moved.nbytes, moved.shape, moved.strides, moved.contiguous, moved.obj is whole.obj)
+    return facts == (b"a456", 4, 4, (4,), (1,), True, True) and bytes(whole) == b"012a456789"
+
+
+cdef int check_uuid_class(object cls) except -1:
+    if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
+        raise NotNative("uuid.UUID is laid out in another way")
+    return 0
+
+
+cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
+    """As `checked_slot`; UUIDs refuse `setattr`, but not their slot."""
+    cdef Py_ssize_t slot = slot_of(cls, name)
+    probe = object.__new__(cls)
+    mark = object()
+    getattr(cls, name).__set__(probe, mark)
+    if slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__ or TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
+        raise NotNative(f"uuid.UUID.{name} is not where its class says")
+    return slot
