@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli")
 ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""
-PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages"}
+PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages", "tagwire_records"}
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages

@@ -30,6 +30,9 @@ COMMANDS: Final = {
     "encode": "tagwire_cli.commands.encode",
     "decode": "tagwire_cli.commands.decode",
     "explain": "tagwire_cli.commands.explain",
+    "convert": "tagwire_cli.commands.convert",
+    "lint": "tagwire_cli.commands.lint",
+    "collide": "tagwire_cli.commands.collide",
     "demo": "tagwire_cli.commands.demo",
     "engine": "tagwire_cli.commands.engine",
 }

@@ -18,7 +18,7 @@ from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, Stru
 from tagwire_generator.naming import attribute_name
 from tagwire_generator.options import SpecOptions
 
-__all__ = ["DataModuleView", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
+__all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
 
 _WIDTH = 76
 
@@ -71,25 +71,27 @@ class DataModuleView:
 
 def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
     """The view of `spec`'s data-class module."""
-    return _DataViews(spec, cls, options).module(source)
+    return DataViews(spec, options).module(cls, source)
 
 
-class _DataViews:
-    def __init__(self, spec: MessageSpec, cls: type[Message], options: SpecOptions) -> None:
+class DataViews:
+    """Makes the views of one module, and gathers what it imports."""
+
+    def __init__(self, spec: MessageSpec, options: SpecOptions) -> None:
         self.spec = spec
-        self.cls = cls
         self.options = options
         taken = [struct.name for struct in (*spec.structs, spec.root)]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
 
-    def module(self, source: str) -> DataModuleView:
+    def module(self, cls: type[Message], source: str) -> DataModuleView:
+        """The view of the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.unknown_tags", "NO_TAGS")
         return DataModuleView(
             source=source,
-            doc=_history(self.spec, self.cls),
+            doc=_history(self.spec, cls),
             imports=self.imports.groups,
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),

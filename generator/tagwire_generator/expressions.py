@@ -238,7 +238,7 @@ def has_binary(struct: StructLayout) -> bool:
     return False
 
 
-def _compact(length: LengthCode) -> str:
+def _compact(length: LengthCode | None) -> str:
     return "compact_" if length == COMPACT else ""
 
 

@@ -7,11 +7,12 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.defaults import parse_default
 from tagwire_generator.field_spec import FieldSpec
 from tagwire_generator.field_type import FieldType
+from tagwire_generator.form_reader import FORM_KEYS, form_of
 from tagwire_generator.parse import Node, Object
 from tagwire_generator.reading import EVERYWHERE, Part, Reading
 from tagwire_generator.values import boolean, is_hexadecimal, tag_number, text, version_range
 
-__all__ = ["FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
+__all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
 
 
 def _type(node: Node) -> FieldType:
@@ -44,6 +45,13 @@ OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
 }
 """How each key of a field in the draft dialect's optionalFields is read."""
 
+FORMAT_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+    **{key: FIELD_KEYS[key][1] for key in ("name", "type", "default", "about")},
+    **{key: convert for key, (_, convert) in FORM_KEYS.items()},
+    "nullable": boolean,
+}
+"""How each key of a field of a record format is read."""
+
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
 _STAND_IN: Final = FieldType("int8")
 
@@ -60,12 +68,14 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     `default_versions` are those of a field that gives none, if it may do so;
     `is_optional` says that it stands in the draft dialect's optionalFields.
     """
-    part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional else None)
+    part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     released = {key: convert for key, (_, convert) in FIELD_KEYS.items()}
-    keys = OPTIONAL_FIELD_KEYS if is_optional else released
+    keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else released
     read = {key: reading.value(part, key, convert) for key, convert in keys.items()}
     check_hexadecimal(reading, node.get("tag"))
-    if is_optional:
+    if reading.is_format:
+        read |= {"versions": EVERYWHERE, "nullableVersions": EVERYWHERE if read.pop("nullable") else None}
+    elif is_optional:
         _add_draft_versions(reading, read)
     else:
         _check_dialect(reading, part, read)
@@ -75,12 +85,13 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     values = {key: value for key, value in read.items() if value is not None}
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
-    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}))
+    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, reading.is_format))
     return part
 
 
-def _field(values: Mapping[str, Any]) -> FieldSpec:
-    return FieldSpec(**{FIELD_KEYS[key][0]: value for key, value in values.items()})
+def _field(values: Mapping[str, Any], is_of_format: bool) -> FieldSpec:
+    attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
+    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format)
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:

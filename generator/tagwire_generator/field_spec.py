@@ -10,6 +10,7 @@ from typing import Final
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.field_type import FieldType
+from tagwire_generator.form_spec import FormSpec, form_violations
 from tagwire_generator.invariants import Violation, enforce
 from tagwire_generator.plain_names import NAME_RULE, is_name
 from tagwire_generator.problems import named, quoted
@@ -24,6 +25,8 @@ ENTITY_TYPES: Final = {
     "brokerId": "int32",
 }
 """The wire type of each entity; "unknown" fits any."""
+
+_NO_FORM: Final = FormSpec()
 
 MAX_TAG: Final = 2**31 - 1
 """The highest tag of the released dialect."""
@@ -51,12 +54,17 @@ class FieldSpec:
     zero_copy: bool = False
     flexible_versions: Versions | None = None
     """Where its length is compact; None: where the message is flexible."""
+    form: FormSpec = _NO_FORM
+    """What only fields of record formats have."""
+    is_of_format: bool = False
+    """Whether it stands in a record format."""
     about: str = ""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
         if self.default is IMPLICIT:
-            object.__setattr__(self, "default", implicit_default(self.type))
+            always = self.form.equals
+            object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
 
     @property
@@ -70,6 +78,8 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        if self.is_of_format:
+            yield from form_violations(named(self.name), self.type, self.form)
 
     def _type_violations(self) -> Iterator[Violation]:
         """What the type does not allow."""

@@ -1,9 +1,12 @@
-"""A field's type: a primitive of `tagwire.wire_types`, a struct, or an array of either."""
+"""A field's type: a primitive of `tagwire.wire_types`, a struct, or an array of either.
+
+Record formats have a few primitives of their own; that others have none of them is a rule about messages.
+"""
 
 import difflib
 from dataclasses import dataclass
 
-from tagwire.wire_types import WIRE_TYPES, WireType
+from tagwire.wire_types import RECORD_TYPES, WIRE_TYPES, WireType
 from tagwire_generator.invariants import InvalidSpec, Violation, enforce
 from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.problems import quoted
@@ -29,11 +32,11 @@ class FieldType:
         if name == "records" and self.is_array:
             text = "there is no array of records; use records alone, which holds any number of batches"
             return [Violation("TW404", "type", text)]
-        if name in WIRE_TYPES or is_struct_name(name):
+        if name in WIRE_TYPES or name in RECORD_TYPES or is_struct_name(name):
             return []
         if name[:1].isupper():
             return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
-        near = difflib.get_close_matches(name.lower(), WIRE_TYPES, 1)
+        near = difflib.get_close_matches(name.lower(), [*WIRE_TYPES, *RECORD_TYPES], 1)
         every = f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
         hint = f"did you mean {near[0]}?" if near else every
         return [Violation("TW402", "type", f"there is no type {quoted(name)}; {hint}")]
@@ -56,12 +59,12 @@ class FieldType:
     @property
     def primitive(self) -> WireType | None:
         """The primitive, also of an array of them; None for a struct and an array of structs."""
-        return WIRE_TYPES.get(self.name)
+        return WIRE_TYPES.get(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:
         """The struct's name, also of an array of them; None for a primitive."""
-        return None if self.name in WIRE_TYPES else self.name
+        return None if self.primitive else self.name
 
     @property
     def scalar(self) -> WireType | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "RESERVED_NAMES", "Kind", "identity_violations", "name_violation", "violations"]
 
-Kind = Literal["request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value"]
+Kind = Literal["request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "format"]
 
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tagwire.versions import NONE
+from tagwire.wire_types import RECORD_TYPES
 from tagwire_generator.field_spec import FieldSpec
 from tagwire_generator.invariants import Violation
 from tagwire_generator.struct_graph import StructGraph
@@ -24,6 +25,9 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
     for position, owner, index, spec in graph.members():
         found = [*_version_violations(spec, owner, graph, position)]
         found += _draft_violations(message, spec) if is_draft else _flexible_violations(message, spec)
+        if spec.type.name in RECORD_TYPES and message.format is None:
+            text = f"field {spec.name} is {spec.type}, but only record formats have {spec.type.name}; use an integer"
+            found.append(Violation("TW001", "type", text))
         if spec.map_key and position is None:
             text = f"field {spec.name} is a map key of the message itself; only elements of arrays have keys"
             found.append(Violation("TW413", "mapKey", text))

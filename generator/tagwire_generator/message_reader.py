@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.format_spec import Claim, FormatSpec
 from tagwire_generator.head_rules import name_violation
 from tagwire_generator.invariants import InvalidSpec, Violation
 from tagwire_generator.message_spec import Fallback, MessageSpec
@@ -21,7 +22,7 @@ from tagwire_generator.values import (
     whole_number,
 )
 
-__all__ = ["MESSAGE_KEYS", "read_message"]
+__all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
 
 
 def _valid_range(node: Node) -> Versions | None:
@@ -48,6 +49,16 @@ def _fallback(node: Node) -> Fallback:
     return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
 
 
+def _claims(node: Node) -> tuple[Claim, ...]:
+    claims = []
+    for item in items(node):
+        assert isinstance(item, Object)
+        said = item.get("text")
+        value, size = (whole_number(item.members[key].value) for key in ("value", "bytes"))
+        claims.append(Claim(text(item.members["field"].value), value, size, "" if said is None else text(said)))
+    return tuple(claims)
+
+
 MESSAGE_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
     "name": ("name", text),
     "type": ("kind", text),
@@ -64,6 +75,13 @@ MESSAGE_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
 }
 """The attribute of each key of a message and how it is read; those that hold members are the struct's."""
 
+FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+    "format": text,
+    "discriminator": text,
+    "claims": _claims,
+}
+"""How the keys are read that only the head of a record format has; beside them it has name and type."""
+
 _STAND_INS: Final[dict[str, Any]] = {
     "name": "Unreadable",
     "type": "data",
@@ -77,15 +95,17 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     """Read a message; None if something is wrong with it, which is then among the problems."""
     part = Part(node)
     is_gone = _is_gone(node)
-    keys = _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    keys = ("name", "type") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
+    if reading.is_format:
+        values["validVersions"] = Versions(0, 0)
     part.wounds |= _STAND_INS.keys() - values.keys()
     bad_name = name_violation(values["name"]) if "name" in values else None
     if bad_name is not None:
         reading.report_violation(bad_name, part)
         del values["name"]
         part.wounds.add("name")
-    if not is_gone:
+    if not is_gone and not reading.is_format:
         _check_dialect(reading, part, values)
     reading.message_wounds |= part.wounds
     known = {**_STAND_INS, **values}
@@ -95,10 +115,17 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
+    if reading.is_format:
+        attributes["format"] = _format(reading, part)
     root, structs = _read_structs(reading, node, known["name"], known["validVersions"])
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
     attributes |= {"structs": tuple(struct.spec for struct in structs)}
     return _build(reading, part, attributes, structs, root)
+
+
+def _format(reading: Reading, part: Part) -> FormatSpec:
+    read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
+    return FormatSpec(read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ())
 
 
 def _is_gone(node: Object) -> bool:

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator import head_rules, member_rules, struct_rules
+from tagwire_generator import form_rules, head_rules, member_rules, struct_rules
 from tagwire_generator.field_spec import FieldSpec
+from tagwire_generator.format_spec import FormatSpec
 from tagwire_generator.head_rules import Kind
 from tagwire_generator.invariants import InvalidSpec, Violation, enforce
 from tagwire_generator.options import SpecOptions
@@ -83,6 +84,8 @@ class MessageSpec:
     header_versions: tuple[tuple[Versions, int], ...] = ()
     """Ascending ranges with the header version that each uses; empty if the spec gives none."""
     fallback: Fallback | None = None
+    format: FormatSpec | None = None
+    """What only a record format has. Such a message has the one version 0, which nobody sees."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set that it was read with."""
     file: str = field(default="", compare=False)
@@ -113,6 +116,8 @@ class MessageSpec:
             graph = StructGraph(self.root, self.structs)
             found += struct_rules.violations(self, graph)
             found += member_rules.violations(self, graph)
+            if self.format is not None:
+                found += form_rules.violations(self, graph)
         return found
 
     @property

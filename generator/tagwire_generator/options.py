@@ -30,6 +30,8 @@ class SpecOptions:
     """Draft dialect: whether that length counts the two bytes of the tag as well."""
     allow_struct_arrays: bool = False
     """Draft dialect: whether an optional field may be an array of structs."""
+    header_key_order: Literal["unsigned", "signed"] = "unsigned"
+    """Record formats: how fields compare by which elements ascend (header keys of KIP-82's first draft)."""
 
     def __post_init__(self) -> None:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays"):
@@ -38,6 +40,8 @@ class SpecOptions:
                 raise SpecError(f"option {name} is {value!r}; it must be true or false")
         if self.length_varint not in ("zigzag", "unsigned"):
             raise SpecError(f"option length_varint is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
+        if self.header_key_order not in ("unsigned", "signed"):
+            raise SpecError(f"option header_key_order is {self.header_key_order!r}; it must be 'unsigned' or 'signed'")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":

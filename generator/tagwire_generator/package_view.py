@@ -58,7 +58,7 @@ def package_view(summaries: Sequence[MessageSummary], package: str, history: His
     }
     return PackageView(
         package=package,
-        doc=f"{package}: {len(present)} messages.",
+        doc=f"{package}: {_counted(present)}.",
         marker_doc=f"Serializers of {package}, a module for each message.",
         level=RUNTIME_LEVEL,
         messages=tuple(entries.values()),
@@ -67,6 +67,12 @@ def package_view(summaries: Sequence[MessageSummary], package: str, history: His
         releases=tuple(_releases(entries, history)) if history else (),
         releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.releases`.",
     )
+
+
+def _counted(present: Sequence[MessageSummary]) -> str:
+    formats = sum(each.kind == "format" for each in present)
+    parts = [f"{len(present) - formats} messages"] if formats < len(present) or not formats else []
+    return " and ".join([*parts, f"{formats} record format{'s' * (formats > 1)}"] if formats else parts)
 
 
 def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ import keyword
 import re
 from typing import Final
 
-__all__ = ["MAX_NAME", "NAME_RULE", "STRUCT_NAME_RULE", "is_name", "is_struct_name"]
+__all__ = ["MAX_NAME", "NAME_RULE", "STRUCT_NAME_RULE", "is_format_name", "is_name", "is_struct_name"]
 
 MAX_NAME: Final = 100
 """Characters. A module's file name may be twice as long, and must stay under what file systems allow."""
@@ -18,6 +18,7 @@ STRUCT_NAME_RULE: Final = (
 )
 
 _NAME: Final = re.compile("[A-Za-z][A-Za-z0-9]*")
+_FORMAT_NAME: Final = re.compile("[a-z][a-z0-9+-]*")
 
 
 def is_name(text: str) -> bool:
@@ -28,3 +29,8 @@ def is_name(text: str) -> bool:
 def is_struct_name(text: str) -> bool:
     """Whether a struct may have this name: it becomes a class as it is."""
     return is_name(text) and text[0].isupper() and not keyword.iskeyword(text)
+
+
+def is_format_name(text: str) -> bool:
+    """Whether programs may call a record format so: it is data for them, and never code."""
+    return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None

@@ -15,7 +15,7 @@ from tagwire_generator.invariants import InvalidSpec, Violation
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.parse import Document, Node, Object, Scalar, walk
 from tagwire_generator.problems import Problem, quoted
-from tagwire_generator.schema import shape_faults
+from tagwire_generator.schema import is_format, shape_faults
 from tagwire_generator.values import BadValue, is_reversed, version_range
 
 __all__ = ["EVERYWHERE", "Part", "Reading"]
@@ -55,6 +55,7 @@ class Reading:
     def __init__(self, document: Document, root: Object, options: SpecOptions) -> None:
         self.options = options
         self.is_draft = document.is_draft
+        self.is_format = is_format(root)
         self.optional_versions = EVERYWHERE
         """The draft's versionsWithOptional, as soon as it is known."""
         self.problems: list[Problem] = [*document.problems]

@@ -18,6 +18,8 @@ from tagwire.errors import SpecError
 from tagwire_generator.archive.history import History
 from tagwire_generator.classes import message_class
 from tagwire_generator.data_view import data_view
+from tagwire_generator.format_classes import format_class
+from tagwire_generator.format_view import format_view
 from tagwire_generator.model import MessageSpec, MessageSummary
 from tagwire_generator.naming import snake_case
 from tagwire_generator.options import SpecOptions
@@ -45,6 +47,9 @@ def render_message(
     if not message.valid_versions:
         return {}
     module = snake_case(message.name)
+    if message.format is not None:
+        view = format_view(message, format_class(message, options), options, source)
+        return {f"{module}.py": _render(templates, "format.py.jinja", view)}
     cls = message_class(message, options)
     data = data_view(message, cls, options, source)
     serializers = serializer_view(cls, f"{package}.{module}", source)

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator, validators
 from tagwire_generator.parse import Items, Node, Object, Scalar
 from tagwire_generator.problems import quoted
 
-__all__ = ["ShapeFault", "schema", "shape_faults"]
+__all__ = ["ShapeFault", "is_format", "schema", "shape_faults"]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -108,6 +108,12 @@ def shape_faults(root: Object) -> Iterator[ShapeFault]:
                 pass
 
 
+def is_format(root: Object) -> bool:
+    """Whether a spec's tree is that of a record format: it has a schema of its own."""
+    kind = root.get("type")
+    return isinstance(kind, Scalar) and kind.value == "format"
+
+
 def _plain(node: Node) -> Any:
     """The tree as Python data; a null member is an absent one."""
     if isinstance(node, Object):
@@ -130,7 +136,7 @@ def _node_at(root: Object, path: Iterable[str | int]) -> Node:
 def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
     assert isinstance(node, Object)
     known = error.schema["properties"]
-    is_optional_field = "nullable" in known
+    is_optional_field = "nullable" in known and "tag" in known
     for key in error.instance:
         if key in known:
             continue

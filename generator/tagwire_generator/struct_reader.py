@@ -44,7 +44,8 @@ class StructReader:
 
     def read_message(self, node: Object, name: str, versions: Versions) -> StructPart:
         """The message itself as a struct."""
-        return self._read(node, StructPart(node), name, versions, is_common=False)
+        members = EVERYWHERE if self._reading.is_format else None
+        return self._read(node, StructPart(node), name, versions, is_common=False, member_versions=members)
 
     def read_common(self, node: Object) -> None:
         """An item of commonStructs."""

@@ -27,6 +27,7 @@ from tagwire.layout import (
     UVARINT,
     VARINT,
     Array,
+    Extent,
     Fixed,
     Nested,
     OptionalBuffer,
@@ -34,6 +35,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.shown import near
+from tagwire.wire_types import WIRE_TYPES
 
 __all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "export_schema"]
 

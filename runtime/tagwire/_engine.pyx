@@ -21,6 +21,7 @@ from tagwire.layout import (
     UVARINT,
     VARINT,
     Array,
+    Extent,
     Fixed,
     Nested,
     OptionalBuffer,
@@ -31,6 +32,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message import Struct
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX
+from tagwire.wire_types import WIRE_TYPES
 
 __all__ = ["Codec", "NotNative", "Plan"]
 

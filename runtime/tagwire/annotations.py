@@ -3,7 +3,8 @@
 What `tagwire explain` prints, and what golden files consist of: columns of
 offset, hex, path, type and value. Long runs of bytes continue on lines that
 hold bytes alone. A fault has a line that begins with `!`, and the bytes behind
-it are shown as not read. `parse_annotated` reads the hex column back, so that a
+it are shown as not read. Where bytes are packed, what they unpack to follows on
+lines whose offsets begin with `+`. `parse_annotated` reads the hex column back, so that a
 golden file can't have bytes that its annotation does not show.
 """
 
@@ -27,9 +28,11 @@ class AnnotationError(TagwireError, ValueError):
 class _Row:
     """One line of the table: the bytes of a node, or words between them."""
 
-    __slots__ = ("data", "offset", "path", "type", "value")
+    __slots__ = ("data", "mark", "offset", "path", "type", "value")
 
-    def __init__(self, offset: int, data: bytes, path: str, type: str = "", value: str = "") -> None:
+    def __init__(self, offset: int, data: bytes, path: str, type: str = "", value: str = "", *, mark: str = "") -> None:
+        self.mark = mark
+        """Before the offset: "+" where that is one in unpacked bytes."""
         self.offset = offset
         self.data = data
         self.path = path
@@ -53,11 +56,11 @@ def annotate(trace: Trace) -> str:
             lines.append(f"# {row.path}")
             continue
         head, *more = [row.data[at : at + _BYTES_A_LINE] for at in range(0, len(row.data), _BYTES_A_LINE)] or [b""]
-        offset = str(row.offset) if row.data else "!"
+        offset = f"{row.mark}{row.offset}" if row.data else "!"
         cells = (offset, head.hex(" "), row.path or ".", row.type, row.value)
         lines.append(_line(cells, hex_width, path_width, type_width))
         for index, part in enumerate(more, 1):
-            lines.append(f"{row.offset + index * _BYTES_A_LINE:>6}  {part.hex(' ')}")
+            lines.append(f"{f'{row.mark}{row.offset + index * _BYTES_A_LINE}':>6}  {part.hex(' ')}")
     if trace.error is None and not trace.canonical:
         lines.append("# not canonical: writing the value gives other bytes")
     return "\n".join([*lines, ""])
@@ -79,7 +82,7 @@ def parse_annotated(text: str) -> bytes:
     data = bytearray()
     for number, line in lines:
         offset = line[:begin].strip()
-        if not line.strip() or offset.startswith(("#", "!")):
+        if not line.strip() or offset.startswith(("#", "!", "+")):
             continue
         if offset != str(len(data)):
             raise AnnotationError(f"line {number}: offset {offset!r}, but {len(data)} bytes stand above it")
@@ -110,23 +113,32 @@ def _rows(trace: Trace) -> Iterator[_Row]:
     end = trace.root.end
     error = trace.error
     if error is not None:
-        end = error.offset
-        yield _Row(end, b"", error.path, "fault", f"at byte {end}: found {error.found}, expected {error.expected}")
+        end = max(error.offset, end)  # packed bytes are shown whole, also where the fault is in what they hold
+        yield _Row(
+            error.offset,
+            b"",
+            error.path,
+            "fault",
+            f"at byte {error.offset}: found {error.found}, expected {error.expected}",
+        )
     if end < len(trace.data):
         yield _Row(end, trace.data[end:], "", "not read")
 
 
-def _node_rows(node: Node, data: bytes) -> Iterator[_Row]:
+def _node_rows(node: Node, data: bytes, mark: str = "") -> Iterator[_Row]:
     if node.header_length:
-        yield _Row(
-            node.offset, data[node.offset : node.offset + node.header_length], node.path, node.type, _value(node)
-        )
+        own = data[node.offset : node.offset + node.header_length]
+        yield _Row(node.offset, own, node.path, node.type, _value(node), mark=mark)
     for child in node.children:
-        yield from _node_rows(child, data)
+        if node.unpacked is None:
+            yield from _node_rows(child, data, mark)
+        else:
+            yield from _node_rows(child, node.unpacked, "+")
     if node.trailer_length:
         # The byte that ends optional fields, or what was half read at a fault.
         rest = data[node.end - node.trailer_length : node.end]
-        yield _Row(node.end - node.trailer_length, rest, node.path, node.type, "end" if node.complete else "")
+        value = "end" if node.complete else ""
+        yield _Row(node.end - node.trailer_length, rest, node.path, node.type, value, mark=mark)
 
 
 def _value(node: Node) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
-from tagwire.layout import Array, Item, Nested, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
 from tagwire.layout_cursor import dotted
 from tagwire.layout_writer import differs, encoded_size
 from tagwire.rows import FieldRow, layout_of
@@ -91,6 +91,7 @@ class _Writer:
             return [self.value(type.element, element) for element in value]
         if isinstance(type, Varint):
             return int(value)
+        assert isinstance(type, Fixed | Sized), "messages are not framed"
         return self.primitive(type.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:

@@ -5,21 +5,40 @@ tracer, JSON, sizes, docs, evolution. A layout has no version arithmetic left;
 it says what stands on the wire, in order.
 
 A struct has items in wire order and perhaps a tag section. Types carry their
-own length encoding, a struct may be enclosed by a length, an item may depend
-on another one: with these, record formats (batches, messages) are layouts
-too, and need no second machine. Layouts can be written by hand; generated
-classes make theirs from their versioned field tables (`tagwire.rows`).
+own length encoding. An item may be a length, a count or a checksum of what
+follows, and may depend on another one: with these, record formats (batches,
+messages) are layouts too, and need no second machine. Layouts can be written
+by hand; generated classes make theirs from their versioned field tables
+(`tagwire.rows`). The parts without inner types are in `tagwire.layout_parts`.
 """
 
 from __future__ import annotations
 
 from tagwire.errors import SchemaError
+from tagwire.layout_parts import (
+    COMPACT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Bits,
+    Checksum,
+    Compression,
+    Condition,
+    Count,
+    Extent,
+    Fixed,
+    LengthCode,
+    Order,
+    Plain,
+    Varint,
+)
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire_types import STRING_MAX, WireType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Final
+    from typing import Any, Final
 
 __all__ = [
     "COMPACT",
@@ -29,7 +48,12 @@ __all__ = [
     "UVARINT",
     "VARINT",
     "Array",
+    "Bits",
+    "Checksum",
+    "Compression",
     "Condition",
+    "Count",
+    "Extent",
     "Fixed",
     "Item",
     "Layout",
@@ -37,32 +61,13 @@ __all__ = [
     "Missing",
     "Nested",
     "OptionalBuffer",
+    "Order",
     "Sized",
     "StructLayout",
     "TaggedSection",
     "Type",
     "Varint",
 ]
-
-
-class _Plain:
-    """Data that is its slots: compared by them, shown by them, never changed."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, _Plain) and type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((type(self), *map(repr, self._values())))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
 
 
 class _DefaultStruct:
@@ -76,93 +81,19 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 """The default of a field that holds a struct of its own defaults: each object gets a fresh one."""
 
 
-class LengthCode(_Plain):
-    """How a length or a count is written before what it counts.
-
-    `code` is the `struct` code of a fixed length and "" for a varint; then
-    `zigzag` tells the kind. `bias` is added on the wire: a compact length is
-    n + 1, so that 0 can say null. `null` is what stands on the wire for null,
-    or None where there is no null.
-    """
-
-    __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
-
-    def __init__(
-        self, name: str, code: str, width: int, *, zigzag: bool = False, bias: int = 0, null: int | None = None
-    ) -> None:
-        self.name = name
-        self.code = code
-        self.width = width
-        """Bytes that it takes at least."""
-        self.zigzag = zigzag
-        self.bias = bias
-        self.null = null
-
-
-INT16: Final = LengthCode("int16", "h", 2, null=-1)
-"""Strings outside flexible versions."""
-INT32: Final = LengthCode("int32", "i", 4, null=-1)
-"""Bytes and arrays outside flexible versions."""
-COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
-"""KIP-482's lengths: an unsigned varint of n + 1."""
-VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
-"""Lengths inside records of magic 2."""
-UVARINT: Final = LengthCode("uvarint", "", 1)
-"""A plain unsigned varint: counts that can't be null."""
-
-
-class Fixed(_Plain):
-    """A primitive of fixed width."""
-
-    __slots__ = ("wire",)
-
-    def __init__(self, wire: WireType) -> None:
-        self.wire = wire
-
-    @property
-    def minimum(self) -> int:
-        """The fewest bytes that a value takes."""
-        return self.wire.width
-
-    def __str__(self) -> str:
-        return self.wire.name
-
-
-class Varint(_Plain):
-    """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`)."""
-
-    __slots__ = ("bits", "zigzag")
-    minimum: ClassVar = 1
-
-    def __init__(self, bits: int, *, zigzag: bool) -> None:
-        self.bits = bits
-        self.zigzag = zigzag
-
-    @property
-    def low(self) -> int:
-        return -(1 << self.bits - 1) if self.zigzag else 0
-
-    @property
-    def high(self) -> int:
-        return (1 << self.bits - 1) - 1 if self.zigzag else (1 << self.bits) - 1
-
-    def __str__(self) -> str:
-        return ("" if self.zigzag else "u") + ("varint" if self.bits == 32 else "varlong")
-
-
-class Sized(_Plain):
-    """Text or bytes with a length before them."""
+class Sized(Plain):
+    """Text or bytes with a length before them, or, where `length` is None, to the end of the enclosing extent."""
 
     __slots__ = ("length", "nullable", "wire")
 
-    def __init__(self, wire: WireType, length: LengthCode, *, nullable: bool) -> None:
+    def __init__(self, wire: WireType, length: LengthCode | None, *, nullable: bool) -> None:
         self.wire = wire
         self.length = length
         self.nullable = nullable
 
     @property
     def minimum(self) -> int:
-        return self.length.width
+        return self.length.width if self.length else 0
 
     @property
     def longest(self) -> int:
@@ -174,12 +105,26 @@ class Sized(_Plain):
         return _text(self, self.wire.name)
 
 
-class Array(_Plain):
-    """Elements with a count before them, or, where `length` is None, to the end of the enclosing extent."""
+class Array(Plain):
+    """Elements with a count before them.
 
-    __slots__ = ("element", "length", "nullable")
+    Where `length` is None, there are as many as the item `counted_by` says
+    (see `Count`), and without that, as many as fill the enclosing extent.
+    `order` says that they ascend; with `filled` there is at least one.
+    """
 
-    def __init__(self, element: Type, length: LengthCode | None, *, nullable: bool) -> None:
+    __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order")
+
+    def __init__(
+        self,
+        element: Type,
+        length: LengthCode | None,
+        *,
+        nullable: bool,
+        counted_by: str = "",
+        order: Order | None = None,
+        filled: bool = False,
+    ) -> None:
         if element.minimum < 1:
             raise SchemaError(
                 f"an element of {element} may take no byte at all, so that its count can't be held against the input; "
@@ -188,6 +133,9 @@ class Array(_Plain):
         self.element = element
         self.length = length
         self.nullable = nullable
+        self.counted_by = counted_by
+        self.order = order
+        self.filled = filled
 
     @property
     def minimum(self) -> int:
@@ -200,7 +148,7 @@ class Array(_Plain):
         return _text(self, f"[]{element}")
 
 
-class Nested(_Plain):
+class Nested(Plain):
     """A struct; where it may be null, a marker stands before it.
 
     The marker is an int8 of -1 or 1, and in a tagged field an unsigned varint
@@ -227,7 +175,10 @@ class Nested(_Plain):
         return f"nullable {self.struct.name}" if self.marker else self.struct.name
 
 
-Type = Fixed | Varint | Sized | Array | Nested
+Framing = Extent | Count | Checksum
+"""What a writer works out from what follows."""
+
+Type = Fixed | Varint | Sized | Array | Nested | Framing
 
 
 def _text(sized: Sized | Array, name: str) -> str:
@@ -237,29 +188,32 @@ def _text(sized: Sized | Array, name: str) -> str:
     return " ".join([*words, name])
 
 
-class Condition(_Plain):
-    """An item stands on the wire only where `value of field & mask == equals`.
-
-    The field is looked up among the items read so far, in the struct itself and
-    then in those around it.
-    """
-
-    __slots__ = ("equals", "field", "mask")
-
-    def __init__(self, field: str, mask: int, equals: int) -> None:
-        self.field = field
-        self.mask = mask
-        self.equals = equals
-
-
-class Item(_Plain):
+class Item(Plain):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value
     of a fresh object; `DEFAULT_STRUCT` stands for a struct of its own defaults.
+    The others are for record formats: `extent` names the item that says how many
+    bytes this one takes; `equals` is the only value that it may have; `bits` are
+    the named bits of its value; with `relative_to`, its value is a difference to
+    that field's. `rewritten` fields are changed in place by brokers.
     """
 
-    __slots__ = ("condition", "default", "json_name", "name", "tag", "type")
+    __slots__ = (
+        "bits",
+        "compression",
+        "condition",
+        "default",
+        "equals",
+        "extent",
+        "is_plain",
+        "json_name",
+        "name",
+        "relative_to",
+        "rewritten",
+        "tag",
+        "type",
+    )
 
     def __init__(
         self,
@@ -270,6 +224,12 @@ class Item(_Plain):
         default: object = None,
         tag: int | None = None,
         condition: Condition | None = None,
+        extent: str = "",
+        equals: int | None = None,
+        bits: tuple[Bits, ...] = (),
+        relative_to: str = "",
+        compression: Compression | None = None,
+        rewritten: bool = False,
     ) -> None:
         self.name = name
         self.json_name = json_name or name
@@ -277,6 +237,17 @@ class Item(_Plain):
         self.default = default
         self.tag = tag
         self.condition = condition
+        self.extent = extent
+        self.equals = equals
+        self.bits = bits
+        self.relative_to = relative_to
+        self.compression = compression
+        self.rewritten = rewritten
+        self.is_plain = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
+        """Whether it is read by its type alone."""
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in super().given() if name != "is_plain"]
 
     def default_value(self) -> Any:
         """The value of a fresh object; a fresh one where it is a struct."""
@@ -285,7 +256,7 @@ class Item(_Plain):
         return self.default
 
 
-class Missing(_Plain):
+class Missing(Plain):
     """A field that the class has and this version lacks: encode refuses or drops it.
 
     `cls` is the struct's class where `default` is DEFAULT_STRUCT.
@@ -304,7 +275,7 @@ class Missing(_Plain):
         return self.cls() if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
-class TaggedSection(_Plain):
+class TaggedSection(Plain):
     """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending."""
 
     __slots__ = ("fields",)
@@ -313,7 +284,7 @@ class TaggedSection(_Plain):
         self.fields = _in_tag_order(fields, 0x7FFFFFFF)
 
 
-class OptionalBuffer(_Plain):
+class OptionalBuffer(Plain):
     """The first KIP-482 draft's buffer at the start of a struct.
 
     Entries of length, tag (uint16) and value, tags ascending, up to a length of
@@ -344,14 +315,10 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
     return tuple(sorted(fields, key=lambda field: field.tag or 0))
 
 
-class StructLayout(_Plain):
-    """A struct in this version.
+class StructLayout(Plain):
+    """A struct in this version. `cls` is the data class of its values, or None where they are dicts."""
 
-    `cls` is the data class of its values, or None where they are dicts.
-    `length`, if there is one, stands before the struct and counts its bytes.
-    """
-
-    __slots__ = ("cls", "items", "length", "missing", "name", "section")
+    __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
 
     def __init__(
         self,
@@ -361,7 +328,6 @@ class StructLayout(_Plain):
         section: TaggedSection | OptionalBuffer | None = None,
         missing: tuple[Missing, ...] = (),
         cls: type | None = None,
-        length: LengthCode | None = None,
     ) -> None:
         names = [item.name for item in (*items, *(section.fields if section else ()))]
         for name_of_item in names:
@@ -372,22 +338,31 @@ class StructLayout(_Plain):
         self.section = section
         self.missing = missing
         self.cls = cls
-        self.length = length
+        self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
+        self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
+        """Lengths, counts and checksums: its objects do not have them, since they follow from the others."""
+        self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
+        """Whether its objects keep unknown tags; those of record formats have no place for them."""
+        self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
 
     @property
     def minimum(self) -> int:
         """The fewest bytes that it takes."""
-        items = sum(item.type.minimum for item in self.items if item.condition is None)
-        return items + (self.section is not None) + (self.length.width if self.length else 0)
+        return sum(item.type.minimum for item in self.items if item.condition is None) + (self.section is not None)
 
     @property
     def fields(self) -> tuple[Item, ...]:
         """Items and tagged fields."""
         return (*self.items, *(self.section.fields if self.section else ()))
 
+    @property
+    def values(self) -> tuple[Item, ...]:
+        """The fields that its objects have."""
+        return tuple(field for field in self.fields if field.name not in self.framing)
+
     def default_value(self) -> Any:
         """A fresh object of the class, or a dict."""
-        return self.cls() if self.cls else {field.name: field.default_value() for field in self.fields}
+        return self.cls() if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property
     def depth(self) -> int:
@@ -401,8 +376,8 @@ def _depth(type: Type) -> int:
     return type.struct.depth if isinstance(type, Nested) else 0
 
 
-class Layout(_Plain):
-    """A message in one version. `version` is None for a schema that has no versions."""
+class Layout(Plain):
+    """A message in one version. `version` is None for what has no versions: a schema, a record format."""
 
     __slots__ = ("name", "root", "version")
 

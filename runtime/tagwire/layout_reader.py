@@ -21,10 +21,11 @@ from tagwire.java_text import decode_as_java
 from tagwire.layout import (
     Array,
     Condition,
+    Count,
+    Extent,
     Fixed,
     Item,
     Layout,
-    LengthCode,
     Nested,
     OptionalBuffer,
     Sized,
@@ -33,7 +34,8 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.layout_cursor import LayoutCursor, byte_count
+from tagwire.layout_cursor import byte_count
+from tagwire.layout_framing import PLACES, FramedCursor, Scopes, lookup
 from tagwire.limits import Limits
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import from_zigzag
@@ -54,7 +56,7 @@ def decode(
     return reader.message(whole=whole), reader.pos
 
 
-class LayoutReader(LayoutCursor):
+class LayoutReader(FramedCursor):
     """One walk over one message."""
 
     def message(self, *, whole: bool) -> Any:
@@ -72,41 +74,34 @@ class LayoutReader(LayoutCursor):
 
     # ------------------------------------------------------------ structs and their fields
 
-    def struct(self, struct: StructLayout, around: tuple[dict[str, Any], ...]) -> Any:
+    def struct(self, struct: StructLayout, around: Scopes) -> Any:
         """A struct; `around` are the values so far of the structs that hold it."""
         scopes = (*around, {})
         self.bound("depth", len(scopes))
-        if struct.length is None:
-            self.fields(struct, scopes)
-        else:
-            end, self.end = self.end, self.enclosed_end(struct.length)
-            self.fields(struct, scopes)
-            if self.left:
-                self.fail(f"{byte_count(self.left)} after the last field", f"the end of {struct.name}")
-            self.end = end
+        end = self.end
+        self.fields(struct, scopes)
+        self.end = end
         return _made(struct, scopes[-1])
 
-    def enclosed_end(self, code: LengthCode) -> int:
-        start = self.pos
-        size = self.length(code)
-        if size is None or size > self.left:
-            self.fail("null" if size is None else f"length {size}", f"at most the {byte_count(self.left)} left", start)
-        return self.pos + size
-
-    def fields(self, struct: StructLayout, scopes: tuple[dict[str, Any], ...]) -> None:
+    def fields(self, struct: StructLayout, scopes: Scopes) -> None:
         section = struct.section
         values = scopes[-1]
         if isinstance(section, OptionalBuffer):
             self.optional_buffer(section, scopes)
         for item in struct.items:
-            if item.condition is None or holds(item.condition, scopes):
-                self.path.append(item.name)
-                values[item.name] = self.value(item.type, scopes)
-                self.path.pop()
+            if item.condition is not None and not holds(item.condition, scopes):
+                values[item.name] = item.default_value()
+                continue
+            self.path.append(item.name)
+            plain = item.is_plain and not struct.checks
+            values[item.name] = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
+            self.path.pop()
         if isinstance(section, TaggedSection):
             self.tagged_section(section, scopes)
+        if struct.is_enclosed:
+            self.exhausted(struct.name)
 
-    def value(self, type: Type, scopes: tuple[dict[str, Any], ...]) -> Any:
+    def value(self, type: Type, scopes: Scopes) -> Any:
         if self.recorder is None:
             return self.read(type, scopes)
         self.open(str(type), self.pos)
@@ -116,7 +111,7 @@ class LayoutReader(LayoutCursor):
         self.close()
         return value
 
-    def read(self, type: Type, scopes: tuple[dict[str, Any], ...]) -> Any:
+    def read(self, type: Type, scopes: Scopes) -> Any:
         if isinstance(type, Fixed):
             return self.fixed(type.wire)
         if isinstance(type, Sized):
@@ -125,7 +120,9 @@ class LayoutReader(LayoutCursor):
             return self.array(type, scopes)
         if isinstance(type, Nested):
             return self.nested(type, scopes)
-        return self.varint(type)
+        if isinstance(type, Varint):
+            return self.varint(type)
+        return self.read(type.code, scopes) if isinstance(type, Extent | Count) else self.fixed(type.wire)
 
     # ------------------------------------------------------------ types
 
@@ -143,11 +140,13 @@ class LayoutReader(LayoutCursor):
         value = self.raw_varint(5 if type.bits == 32 else 10)
         if value >> type.bits:
             self.fail(f"varint {value}", f"one of {type.bits} bits", start)
-        return from_zigzag(value) if type.zigzag else value
+        if type.zigzag:
+            return from_zigzag(value)
+        return value - (value >> type.bits - 1 << type.bits) if type.signed else value
 
     def sized(self, type: Sized) -> Any:
         start = self.pos
-        size = self.length(type.length)
+        size = self.left if type.length is None else self.length(type.length)
         if size is None:
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
@@ -164,11 +163,15 @@ class LayoutReader(LayoutCursor):
             self.deviate(f"bytes {data[fault.start : fault.end].hex(' ')}", "UTF-8", begin + fault.start)
             return decode_as_java(data)
 
-    def array(self, type: Array, scopes: tuple[dict[str, Any], ...]) -> tuple[Any, ...] | None:
-        if type.length is None:
-            return self.elements_to_end(type, scopes)
+    def array(self, type: Array, scopes: Scopes) -> tuple[Any, ...] | None:
         start = self.pos
-        count = self.length(type.length)
+        count: int | None
+        if type.counted_by:
+            count = self.stated_count(type, scopes)
+        elif type.length is None:
+            return self.elements_to_end(type, scopes)
+        else:
+            count = self.length(type.length)
         if count is None:
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
@@ -180,24 +183,34 @@ class LayoutReader(LayoutCursor):
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)
-        return tuple([self.element(type, index, scopes) for index in range(count)])
+        values = tuple([self.element(type, index, scopes) for index in range(count)])
+        self.in_order(type, values)
+        return values
 
-    def elements_to_end(self, type: Array, scopes: tuple[dict[str, Any], ...]) -> tuple[Any, ...]:
+    def stated_count(self, type: Array, scopes: Scopes) -> int:
+        """How many elements another item says that there are."""
+        count: int = lookup(type.counted_by, scopes)
+        if count < 0:
+            self.fail(f"{type.counted_by} {count}", "0 or more")
+        return count
+
+    def elements_to_end(self, type: Array, scopes: Scopes) -> tuple[Any, ...]:
         values: list[Any] = []
         while self.left:
             self.elements += 1
             self.bound("elements", self.elements)
             values.append(self.element(type, len(values), scopes))
         self.note(len(values))
+        self.in_order(type, tuple(values))
         return tuple(values)
 
-    def element(self, type: Array, index: int, scopes: tuple[dict[str, Any], ...]) -> Any:
+    def element(self, type: Array, index: int, scopes: Scopes) -> Any:
         self.path.append(index)
         value = self.value(type.element, scopes)
         self.path.pop()
         return value
 
-    def nested(self, type: Nested, scopes: tuple[dict[str, Any], ...]) -> Any:
+    def nested(self, type: Nested, scopes: Scopes) -> Any:
         if type.marker and not self.is_present(type):
             return None
         self.note(True)
@@ -217,7 +230,7 @@ class LayoutReader(LayoutCursor):
 
     # ------------------------------------------------------------ tag sections
 
-    def tagged_section(self, section: TaggedSection, scopes: tuple[dict[str, Any], ...]) -> None:
+    def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
         start = self.pos
         self.open("tagged fields", start)
         count = self.uvarint()
@@ -234,7 +247,7 @@ class LayoutReader(LayoutCursor):
         self.finish_section(fields, scopes[-1])
         self.close()
 
-    def optional_buffer(self, section: OptionalBuffer, scopes: tuple[dict[str, Any], ...]) -> None:
+    def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
         start = self.pos
         self.open("optional fields", start)
         fields = _Fields(section.fields)
@@ -267,9 +280,7 @@ class LayoutReader(LayoutCursor):
             self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
         return tag
 
-    def tagged_field(
-        self, fields: "_Fields", tag: int, size: int, start: int, scopes: tuple[dict[str, Any], ...]
-    ) -> None:
+    def tagged_field(self, fields: "_Fields", tag: int, size: int, start: int, scopes: Scopes) -> None:
         """The value of a tagged field whose tag and size, from `start` on, have been read."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
@@ -299,7 +310,7 @@ class LayoutReader(LayoutCursor):
         self.close()
         return data
 
-    def known_field(self, field: Item, tag: int, size: int, scopes: tuple[dict[str, Any], ...]) -> Any:
+    def known_field(self, field: Item, tag: int, size: int, scopes: Scopes) -> Any:
         outer, stated = self.end, self.pos + size
         if self.strict:
             self.end = stated
@@ -330,23 +341,25 @@ class _Fields:
         self.unknown: dict[int, bytes] = {}
 
 
-def holds(condition: Condition, scopes: tuple[dict[str, Any], ...]) -> bool:
+def holds(condition: Condition, scopes: Scopes) -> bool:
     """Whether an item with this condition is on the wire; `scopes` are the values so far, the outermost first."""
-    for scope in reversed(scopes):
-        value = scope.get(condition.field)
-        if isinstance(value, int):
-            return value & condition.mask == condition.equals
-    return False
+    value: int = lookup(condition.field, scopes)
+    return value & condition.mask == condition.equals
 
 
 def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
+    values.pop(PLACES, None)
+    for name in struct.framing:
+        if cls is not None or name not in dict(struct.checks):  # in a dict, a checksum may be looked at
+            del values[name]
     if cls is None:
         if not values.get("unknown_tags", True):
             del values["unknown_tags"]
         return values
     made: Any = new(cls)
-    values.setdefault("unknown_tags", NO_TAGS)
+    if struct.has_tags:
+        values.setdefault("unknown_tags", NO_TAGS)
     for name, value in values.items():
         setattr(made, name, value)
     for field in struct.missing:

@@ -8,6 +8,7 @@ disagree.
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from struct import error as struct_error
 from struct import pack
 from typing import Any, NoReturn
@@ -16,7 +17,10 @@ from tagwire.byte_count import ByteCount
 from tagwire.errors import EncodeError
 from tagwire.layout import (
     Array,
+    Checksum,
+    Count,
     Fixed,
+    Framing,
     Item,
     Layout,
     LengthCode,
@@ -29,6 +33,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.layout_cursor import dotted
+from tagwire.layout_framing import key_of
 from tagwire.layout_reader import holds
 from tagwire.optional_buffer import TAG_MAX
 from tagwire.shown import near, shown
@@ -85,13 +90,7 @@ class LayoutWriter:
         get = self.getter(struct, value)
         self.refuse_missing(struct, get)
         around, self.scopes = self.scopes, (*self.scopes, {})
-        if struct.length is None:
-            self.fields(struct, get, out)
-        else:
-            body = self.sink()
-            self.fields(struct, get, body)
-            self.length(struct.length, len(body), out)
-            out += body
+        self.fields(struct, get, out)
         self.scopes = around
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
@@ -102,9 +101,9 @@ class LayoutWriter:
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
             self.fail(f"{shown(value)} is no mapping of field names to values")
-        defaults = {field.name: field for field in struct.fields}
+        defaults = {field.name: field for field in struct.values}
         for name in value:
-            if name not in defaults and name != "unknown_tags":
+            if name not in defaults and name != "unknown_tags" and name not in struct.framing:
                 self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
         return lambda name: value[name] if name in value else _default(defaults.get(name))
 
@@ -116,7 +115,7 @@ class LayoutWriter:
                         f"is {shown(get(field.name))}, which this version can't carry; "
                         f"only the default, {shown(field.default_value())}, is possible here"
                     )
-        if struct.section is None and differs(get("unknown_tags"), NO_TAGS):
+        if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):
                 self.fail("this version has no tagged fields, so it can't carry unknown ones")
 
@@ -124,16 +123,74 @@ class LayoutWriter:
         section = struct.section
         if isinstance(section, OptionalBuffer):
             self.optional_buffer(section, get, out)
-        for item in struct.items:
-            value = get(item.name)
-            with self.at(item.name):
-                if item.condition is None or holds(item.condition, self.scopes):
-                    self.scopes[-1][item.name] = value
-                    self.value(item.type, value, out)
-                elif differs(value, item.default_value()):
-                    self.fail(f"is {shown(value)}, but {item.condition.field} says that it is not written")
+        self.items(struct, get, out)
         if isinstance(section, TaggedSection):
             self.tagged_section(section, get, out)
+
+    def items(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
+        is_framed = bool(struct.framing or struct.checks)
+        parts: list[tuple[Item, Any]] = []
+        for item in struct.items:
+            if item.condition is not None and not holds(item.condition, self.scopes):
+                self.refuse_absent(item, get)
+                continue
+            part = self.sink() if is_framed else out
+            parts.append((item, part))
+            if not isinstance(item.type, Framing):
+                with self.at(item.name):
+                    value = self.scopes[-1][item.name] = self.constant(item, get(item.name))
+                    self.packed(item, value, part)
+        if is_framed:
+            self.frame(parts, get)
+            for _, part in parts:
+                out += part
+
+    def frame(self, parts: list[tuple[Item, Any]], get: Callable[[str], Any]) -> None:
+        """Fill in lengths, counts and checksums, the last first: they frame what stands behind them."""
+        for index in range(len(parts) - 1, -1, -1):
+            item, out = parts[index]
+            kind = item.type
+            if not isinstance(kind, Framing):
+                continue
+            with self.at(item.name):
+                rest = {later.name: part for later, part in parts[index + 1 :]}
+                if isinstance(kind, Checksum):
+                    out += _checksum(kind, rest)
+                elif isinstance(kind, Count):
+                    self.value(kind.code, len(get(kind.of)), out)
+                else:
+                    size = len(rest[kind.of]) if kind.of else sum(map(len, rest.values()))
+                    self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
+
+    def packed(self, item: Item, value: Any, out: Any) -> None:
+        """The value; an array packed, where its format says so. Bytes that hold more of the format come packed."""
+        packing = item.compression
+        codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
+        if codec == "none" or not isinstance(item.type, Array):
+            self.value(item.type, value, out)
+            return
+        from tagwire.compression import pack
+
+        data = bytearray()
+        self.value(item.type, value, data)
+        out += pack(codec, bytes(data))
+
+    def constant(self, item: Item, value: Any) -> Any:
+        """The value, unless its item has another one always, or has names for the values of its bits."""
+        if item.equals is not None and value != item.equals:
+            self.fail(f"is {shown(value)}, but it is {item.equals} always")
+        for group in item.bits:
+            if isinstance(value, int) and group.values and group.of(value) >= len(group.values):
+                self.fail(f"has {group.name} {group.of(value)}, but there are {', '.join(group.values)} only")
+        return value
+
+    def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
+        """Refuse a value for an item that another one says is not there."""
+        assert item.condition is not None
+        value = self.scopes[-1][item.name] = item.default_value()
+        if not isinstance(item.type, Framing) and differs(get(item.name), value):
+            with self.at(item.name):
+                self.fail(f"is {shown(get(item.name))}, but {item.condition.field} says that it is not written")
 
     # ------------------------------------------------------------ types
 
@@ -146,8 +203,10 @@ class LayoutWriter:
             self.array(type, value, out)
         elif isinstance(type, Nested):
             self.nested(type, value, out)
-        else:
+        elif isinstance(type, Varint):
             out += self.varint(type, value)
+        else:
+            raise AssertionError(f"{type} has no value of its own")
 
     def fixed(self, wire: WireType, value: Any) -> bytes:
         family = wire.family
@@ -163,9 +222,11 @@ class LayoutWriter:
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
             self.fail(f"{shown(value)} is no {type}: an int from {type.low} to {type.high}")
-        return uvarint_bytes(to_zigzag(value) if type.zigzag else value)
+        return uvarint_bytes(to_zigzag(value) if type.zigzag else value & (1 << type.bits) - 1)
 
-    def length(self, code: LengthCode, size: int, out: Any) -> None:
+    def length(self, code: LengthCode | None, size: int, out: Any) -> None:
+        if code is None:
+            return  # to the end of the extent
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -218,11 +279,19 @@ class LayoutWriter:
             return
         if not isinstance(value, tuple | list):
             self.fail(f"{shown(value)} is no tuple or list of {type.element}")
-        if type.length is not None:
-            self.length(type.length, len(value), out)
+        self.length(type.length, len(value), out)
         for index, element in enumerate(value):
             with self.at(index):
                 self.value(type.element, element, out)
+        self.in_order(type, value)
+
+    def in_order(self, type: Array, values: Any) -> None:
+        if type.filled and not values:
+            self.fail("is empty; it has at least one element, or else it is left out")
+        order = type.order
+        keys = [key_of(order, value) for value in values] if order else []
+        if any(one >= two for one, two in pairwise(keys)):
+            self.fail(f"does not ascend by {order and order.field}, each once")
 
     def nested(self, type: Nested, value: Any, out: Any) -> None:
         if value is None and not type.marker:
@@ -292,11 +361,22 @@ def differs(value: Any, default: Any) -> bool:
         return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
 
 
+def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
+    """The checksum of the parts from the first that it covers on; any four bytes where they are only counted."""
+    from tagwire.checksums import checksum
+
+    covered = list(rest.values())[list(rest).index(kind.first) :]
+    if any(isinstance(part, ByteCount) for part in covered):
+        return bytes(4)
+    return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
+
+
 def _needed(struct: StructLayout) -> Iterator[str]:
     """The attributes that a version asks its values for: not those that it would drop anyway."""
-    yield "unknown_tags"
+    if struct.has_tags:
+        yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
-    yield from (field.name for field in struct.fields)
+    yield from (field.name for field in struct.values)
 
 
 def _default(field: Item | None) -> Any:

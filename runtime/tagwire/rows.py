@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from tagwire.message import Message, Struct
+    from tagwire.record_format import RecordFormat
+    from tagwire.record_rows import Form
 
-__all__ = ["FieldRow", "OptionalFields", "layout_of"]
+__all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
 
 _parsed: Final[dict[str, Versions]] = {}
 
@@ -56,11 +58,13 @@ class FieldRow:
     `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
     `flexible` is the field's own range of compact lengths, or None for the
     message's. A uuid's `default` may be its number. `struct` is the class of the field's value or of its elements.
+    `form` is what only fields of record formats have.
     """
 
     __slots__ = (
         "_default",
         "flexible",
+        "form",
         "ignorable",
         "name",
         "nullable",
@@ -86,6 +90,7 @@ class FieldRow:
         ignorable: bool = False,
         flexible: str | None = None,
         struct: type[Struct] | None = None,
+        form: Form | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -98,6 +103,7 @@ class FieldRow:
         self.ignorable = ignorable
         self.flexible = None if flexible is None else _versions(flexible)
         self.struct = struct
+        self.form = form
 
     @property
     def default(self) -> Any:
@@ -146,6 +152,27 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         root = _Expansion(message, version).struct(message, message.NAME)
         layout = known[version] = Layout(message.NAME, version, root)
+    return layout
+
+
+def layout_of_format(cls: type[RecordFormat]) -> Layout:
+    """The layout of a record format; made once."""
+    layout: Layout | None = cls.__dict__.get("_layout")
+    if layout is None:
+        layout = Layout(cls.FORMAT, None, _format_struct(cls, cls.__name__, {}))
+        cls._layout = layout  # pyright: ignore[reportPrivateUsage]
+    return layout
+
+
+def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], StructLayout]) -> StructLayout:
+    from tagwire.record_rows import Form, record_item
+
+    items = []
+    for row in cls.FIELDS:
+        inner = row.struct
+        struct = None if inner is None else known.get(inner) or _format_struct(inner, inner.__name__, known)
+        items.append(record_item(row, row.form or Form(), struct))
+    layout = known[cls] = StructLayout(name, tuple(items), cls=cls)
     return layout
 
 

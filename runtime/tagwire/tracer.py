@@ -7,7 +7,8 @@ so a trace can't disagree with the error places or with lenient reading.
 Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
 before its first child (a count, a null marker, a tag and its size) and those
 behind its last (the byte that ends an optional buffer), so that each byte of
-the input belongs to exactly one node.
+the input belongs to exactly one node. Where bytes are packed, their node owns
+them all, and its children are places in what they unpack to (`Node.unpacked`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ __all__ = ["Node", "Recorder", "Trace", "trace", "trace_request", "trace_respons
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
-    __slots__ = ("children", "complete", "length", "offset", "path", "type", "value")
+    __slots__ = ("children", "complete", "length", "offset", "path", "type", "unpacked", "value")
 
     def __init__(self, path: str, type: str, offset: int) -> None:
         self.path = path
@@ -45,6 +46,8 @@ class Node:
         self.children: list[Node] = []
         self.complete = False
         """False where the fault was inside; then `length` ends at the fault."""
+        self.unpacked: bytes | None = None
+        """What the bytes of this node unpack to, where they are packed; its children are places in that."""
 
     @property
     def end(self) -> int:
@@ -54,12 +57,13 @@ class Node:
     @property
     def header_length(self) -> int:
         """Bytes before the first child; all of them where there is none."""
-        return self.children[0].offset - self.offset if self.children else self.length
+        is_whole = not self.children or self.unpacked is not None
+        return self.length if is_whole else self.children[0].offset - self.offset
 
     @property
     def trailer_length(self) -> int:
         """Bytes behind the last child."""
-        return self.end - self.children[-1].end if self.children else 0
+        return self.end - self.children[-1].end if self.children and self.unpacked is None else 0
 
     def walk(self) -> Iterator["Node"]:
         """This node and all in it, in the order of their bytes."""
@@ -71,12 +75,14 @@ class Node:
         """Path, type, offset, length, value and children as JSON-able values."""
         from tagwire.json_form import json_value
 
+        unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
         return {
             "path": self.path,
             "type": self.type,
             "offset": self.offset,
             "length": self.length,
             "value": json_value(self.value),
+            **unpacked,
             "children": [child.to_json() for child in self.children],
         }
 
@@ -113,10 +119,22 @@ class Recorder:
         node.length = end - node.offset
         node.complete = True
 
-    def stop(self, offset: int) -> None:
-        """A fault: all open nodes end here, incomplete."""
-        for node in self._open:
-            node.length = max(offset - node.offset, 0)
+    def unpack(self, data: bytes, end: int) -> None:
+        """The innermost open node is of packed bytes, which end at `end`; what opens in it are places in `data`."""
+        node = self._open[-1]
+        node.unpacked = data
+        node.length = end - node.offset
+
+    def stop(self, offset: int, within: int | None = None) -> None:
+        """A fault: all open nodes end here, incomplete; `within` is its place in unpacked bytes, if it is there."""
+        place = offset if within is None else within
+        for node in reversed(self._open):
+            if node.unpacked is not None and within is not None:
+                place = node.offset + node.length
+            else:
+                while node.children and node.children[-1].end > place:
+                    node.children.pop()  # a length or a checksum that was read, and then refused
+            node.length = max(place - node.offset, 0)
         self._open.clear()
 
 
@@ -285,14 +303,14 @@ class _Session:
         try:
             reader.message(whole=whole)
         except DecodeError as error:
-            self.stop(error)
+            self.stop(error, None if reader.packed_at is None else reader.fault_at)
         self.pos = reader.pos
         self.canonical = self.canonical and reader.canonical
 
-    def stop(self, error: DecodeError) -> None:
+    def stop(self, error: DecodeError, within: int | None = None) -> None:
         self.error = error
         self.canonical = False
-        self.recorder.stop(error.offset)
+        self.recorder.stop(error.offset, within)
 
     def trace(self, name: str, version: int | None) -> Trace:
         root = self.recorder.root

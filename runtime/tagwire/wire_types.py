@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Family = Literal["integer", "boolean", "floating", "uuid", "text", "binary"]
 
-__all__ = ["STRING_MAX", "WIRE_TYPES", "WireType"]
+__all__ = ["RECORD_TYPES", "STRING_MAX", "WIRE_TYPES", "WireType"]
 
 STRING_MAX: Final = 32767
 """The longest string in UTF-8 bytes, compact or not."""
@@ -81,3 +81,16 @@ WIRE_TYPES: Final[dict[str, WireType]] = {
         WireType("records", "binary", "bytes"),
     )
 }
+
+RECORD_TYPES: Final[dict[str, WireType]] = {
+    row.name: row
+    for row in (
+        WireType("varint", "integer", "int", low=-(1 << 31), high=(1 << 31) - 1),
+        WireType("varlong", "integer", "int", low=-(1 << 63), high=(1 << 63) - 1),
+        WireType("uvarint", "integer", "int", high=(1 << 32) - 1),
+        WireType("uvarlong", "integer", "int", high=(1 << 64) - 1),
+        WireType("crc32", "integer", "int", high=(1 << 32) - 1),
+        WireType("crc32c", "integer", "int", high=(1 << 32) - 1),
+    )
+}
+"""What only record formats have: integers of variable width, and checksums; layouts say how they are written."""

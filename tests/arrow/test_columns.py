@@ -143,7 +143,7 @@ def test_versions_that_there_are_not() -> None:
         arrow.decode_column(data, C, versions)
     assert (refused.value.row, refused.value.version) == (1, 77)
     assert column(arrow.decode_column(data, C, versions, errors="null", fields=[])) == [{}, None]
-    reason = "OffsetCommitRequest has no version 77; supported versions are 2-10"
+    reason = "OffsetCommitRequest has no version 77; supported versions are 0-10"
     _, row = column(arrow.decode_column(data, C, versions, errors="column", fields=[]))
     assert row == {"value": None, "error": {"path": "", "offset": None, "reason": reason}}
     with pytest.raises(UnsupportedVersionError):

@@ -20,6 +20,7 @@ from tagwire.layout import (
     UVARINT,
     VARINT,
     Array,
+    Extent,
     Fixed,
     Item,
     Layout,
@@ -48,6 +49,11 @@ def inner(type: Type = INT8, **more: Any) -> StructLayout:
     return StructLayout("inner", (Item("number", type, default=0),), **more)
 
 
+def sized(size: Fixed | Varint, type: Type = INT8) -> StructLayout:
+    """A struct whose length is written before it."""
+    return StructLayout("inner", (Item("size", Extent(size)), Item("number", type, default=0)))
+
+
 def tagged(section: Any, type: Type, default: Any, **more: Any) -> StructLayout:
     return inner(section=section((Item("extra", type, tag=2, default=default),), **more))
 
@@ -72,9 +78,9 @@ TYPES: list[tuple[Type, list[Any]]] = [
     (Array(Sized(STRING, INT32, nullable=True), INT32, nullable=False), [[None, "a"], []]),
     (Array(Array(INT8, INT32, nullable=True), INT32, nullable=False), [[[1], None, []]]),
     (Array(Varint(64, zigzag=True), None, nullable=False), [[1, -1, 1 << 40], []]),
-    (Nested(inner(length=VARINT)), [{"number": 5}]),
-    (Nested(inner(Sized(BYTES, INT32, nullable=False), length=VARINT)), [{"number": b"x" * 300}]),
-    (Nested(inner(length=INT32), "int8"), [{"number": 5}, None]),
+    (Nested(sized(Varint(32, zigzag=True))), [{"number": 5}]),
+    (Nested(sized(Varint(32, zigzag=True), Sized(BYTES, INT32, nullable=False))), [{"number": b"x" * 300}]),
+    (Nested(sized(Fixed(WIRE_TYPES["int32"])), "int8"), [{"number": 5}, None]),
     (Array(Nested(inner(), "int8"), INT32, nullable=False), [[{"number": 5}, None]]),
     (Array(Nested(inner(), "uvarint"), None, nullable=False), [[{"number": 5}, None], []]),
     (

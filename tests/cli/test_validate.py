@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire_cli.app import app
+from tagwire_generator.design_rules import DESIGN_RULES
 from tagwire_generator.rules import CHANGE_RULES, RULES, Rule
 
 
@@ -152,7 +153,9 @@ def test_sets_below_a_folder_are_read_as_sets(project: Path) -> None:
     assert [(found["rule"], found["file"]) for found in findings("specs")] == [("TW609", "specs/one/PingRequest.json")]
 
 
-@pytest.mark.parametrize("rule", [*RULES.values(), *CHANGE_RULES.values()], ids=lambda rule: rule.id)
+@pytest.mark.parametrize(
+    "rule", [*RULES.values(), *CHANGE_RULES.values(), *DESIGN_RULES.values()], ids=lambda rule: rule.id
+)
 def test_every_rule_is_explained(rule: Rule[Any]) -> None:
     done = CliRunner().invoke(app, ["rule", rule.id.lower()])
     assert done.exit_code == 0
@@ -162,7 +165,7 @@ def test_every_rule_is_explained(rule: Rule[Any]) -> None:
 
 def test_the_list_of_rules() -> None:
     lines = CliRunner().invoke(app, ["rule"]).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES]
+    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES]
 
 
 def test_an_unknown_rule() -> None:

@@ -15,7 +15,12 @@ TESTS = Path(__file__).parents[1]
 MESSAGE_SPECS = TESTS.parent / "message_specs"
 KAFKA_SPECS = sorted((MESSAGE_SPECS / "kafka").rglob("*.json"))
 OTHER_SPECS = sorted(
-    [*(MESSAGE_SPECS / "drafts").rglob("*.json"), *(TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json")]
+    path
+    for path in [
+        *(MESSAGE_SPECS / "drafts").rglob("*.json"),
+        *(TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json"),
+    ]
+    if '"type": "format"' not in path.read_text()  # no tool writes record formats
 )
 
 

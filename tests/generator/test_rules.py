@@ -424,7 +424,8 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
 
 def test_every_rule_is_seen_to_refuse() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
-    assert {str(row[0]) for row in rows} == set(RULES)
+    # those of record formats have a test of their own
+    assert {str(row[0]) for row in rows} == {rule for rule in RULES if not rule.startswith("TW0")}
 
 
 def test_every_rule_says_what_and_why() -> None:

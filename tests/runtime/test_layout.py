@@ -11,9 +11,9 @@ from tagwire.layout import (
     DEFAULT_STRUCT,
     INT16,
     INT32,
-    UVARINT,
     VARINT,
     Array,
+    Extent,
     Fixed,
     Item,
     Layout,
@@ -87,7 +87,10 @@ def test_tagged_fields_stand_in_tag_order() -> None:
 
 def test_minimum_and_depth_of_structs() -> None:
     inner = StructLayout("Inner", (Item("a", INT),), section=TaggedSection())
-    outer = StructLayout("Outer", (Item("x", Array(Nested(inner), INT32, nullable=False)),), length=UVARINT)
+    outer = StructLayout(
+        "Outer",
+        (Item("size", Extent(Varint(32, zigzag=False))), Item("x", Array(Nested(inner), INT32, nullable=False))),
+    )
     assert (inner.minimum, inner.depth) == (5, 1)
     assert (outer.minimum, outer.depth) == (5, 2)
 

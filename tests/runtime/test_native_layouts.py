@@ -13,6 +13,8 @@ from tagwire.layout import (
     VARINT,
     Array,
     Condition,
+    Count,
+    Extent,
     Fixed,
     Item,
     Layout,
@@ -20,6 +22,7 @@ from tagwire.layout import (
     Missing,
     Nested,
     OptionalBuffer,
+    Order,
     Sized,
     StructLayout,
     TaggedSection,
@@ -58,7 +61,11 @@ def around(type: Any, **more: Any) -> Layout:
 
 
 def inner(*items: Item, **more: Any) -> StructLayout:
-    return StructLayout("inner", items or (Item("number", INT8_FIELD),), cls=Inner, **more)
+    return StructLayout("inner", items or (NUMBER,), cls=Inner, **more)
+
+
+NUMBER = Item("number", INT8_FIELD)
+SIZE = Item("size", Extent(Varint(32, zigzag=True)))
 
 
 HAND_MADE = [
@@ -80,9 +87,9 @@ HAND_MADE = [
     (Array(Sized(STRING, INT32, nullable=True), INT32, nullable=False), [(None, "a"), ()], [(7,)]),
     (Array(Array(INT8_FIELD, INT32, nullable=True), INT32, nullable=False), [((1,), None, ())], [((300,),)]),
     (Array(Varint(64, zigzag=True), INT32, nullable=False), [(1, -1, 1 << 40)], [("x",)]),
-    (Nested(inner(length=VARINT)), [Inner(number=5)], [None, Inner(number=300), 7]),
-    (Nested(inner(Item("number", Sized(BYTES, INT32, nullable=False)), length=VARINT)), [Inner(number=b"x" * 300)], []),
-    (Nested(inner(length=INT32), "int8"), [Inner(number=5), None], []),
+    (Nested(inner(SIZE, NUMBER)), [Inner(number=5)], [None, Inner(number=300), 7]),
+    (Nested(inner(SIZE, Item("number", Sized(BYTES, INT32, nullable=False)))), [Inner(number=b"x" * 300)], []),
+    (Nested(inner(Item("size", Extent(INT32_FIELD)), NUMBER), "int8"), [Inner(number=5), None], []),
     (Array(Nested(inner(), "int8"), INT32, nullable=False), [(Inner(number=5), None)], [(7,)]),
     (Array(Nested(inner(), "uvarint"), None, nullable=False), [(Inner(number=5), None)], []),
 ]
@@ -185,10 +192,18 @@ class WithSize(int):
 
 
 ODD_FLOAT = WireType("float32", "floating", "float", "f", 4)
-INT24 = LengthCode("int64", "q", 8)
+INT64_FIELD = Fixed(WIRE_TYPES["int64"])
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
-    (around(INT8_FIELD, length=INT24), "the engine has no length int64"),
+    (around(Nested(inner(Item("size", Extent(INT64_FIELD)), NUMBER))), "the engine has no length int64"),
+    (around(Nested(inner(NUMBER, Item("size", Extent(INT32_FIELD))))), "size is framed"),
+    (around(Nested(inner(Item("size", Extent(INT32_FIELD, counts_itself=True)), NUMBER))), "size is framed"),
+    (around(Nested(inner(Item("count", Count(INT32_FIELD, "number")), NUMBER))), "count is framed"),
+    (around(Nested(inner(Item("number", INT8_FIELD, equals=2)))), "number is framed"),
+    (around(Sized(BYTES, None, nullable=False)), "the engine has no type"),
+    (around(Varint(64, zigzag=False, signed=True)), "the engine has no type"),
+    (around(Array(INT8_FIELD, None, nullable=False, counted_by="count")), "the engine has no type"),
+    (around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))), "the engine has no type"),
     (around(Fixed(ODD_FLOAT)), "the engine has no wire type float32"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
     (around(Nested(StructLayout("plain", ()))), "plain has no class: its values are dicts"),
@@ -233,13 +248,17 @@ def test_the_engine_knows_all_that_layouts_can_say() -> None:
     """Something new in a layout must be obeyed, or refused, in `_native/plan.pxi`; then it may stand here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
-        "Varint": {"bits", "zigzag"},
+        "Varint": {"bits", "signed", "zigzag"},
         "Sized": {"length", "nullable", "wire"},
-        "Array": {"element", "length", "nullable"},
+        "Array": {"counted_by", "element", "filled", "length", "nullable", "order"},
         "Nested": {"marker", "struct"},
-        "Item": {"condition", "default", "json_name", "name", "tag", "type"},
+        "Extent": {"code", "counts_itself", "of"},
+        "Count": {"code", "of"},
+        "Checksum": {"algorithm", "first"},
+        "Item": {"condition", "default", "is_plain", "json_name", "name", "tag", "type"}
+        | {"bits", "compression", "equals", "extent", "relative_to", "rewritten"},
         "Missing": {"cls", "default", "ignorable", "name"},
-        "StructLayout": {"cls", "items", "length", "missing", "name", "section"},
+        "StructLayout": {"checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section"},
     }
     assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
         "LengthCode": {"bias", "code", "name", "null", "width", "zigzag"},

@@ -1,9 +1,8 @@
 """Record formats are layouts too: batches and messages, written by hand as layouts, go through the same interpreter.
 
-No spec language for them yet; this shows that the layout model carries them:
-lengths that enclose a struct, varints of both kinds, arrays without a count,
-and items that depend on a bit of another one, in the struct itself or around
-it. CRCs are plain numbers here.
+What the layout model carries without a spec: lengths that enclose a struct,
+varints of both kinds, arrays without a count, and items that depend on a bit of
+another one, in the struct itself or around it. CRCs are plain numbers here.
 """
 
 from pathlib import Path
@@ -14,10 +13,10 @@ import pytest
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.layout import (
     INT32,
-    UVARINT,
     VARINT,
     Array,
     Condition,
+    Extent,
     Fixed,
     Item,
     Layout,
@@ -62,7 +61,8 @@ def record(*, attributes: Condition | None) -> StructLayout:
         value=sized("bytes", VARINT, nullable=True),
         headers=Array(Nested(HEADER), VARINT, nullable=False),
     )
-    return StructLayout("Record", (Item("attributes", INT8, default=0, condition=attributes), *rest), length=VARINT)
+    own = (Item("length", Extent(VARINT32)), Item("attributes", INT8, default=0, condition=attributes))
+    return StructLayout("Record", (*own, *rest))
 
 
 V2 = Layout(
@@ -76,6 +76,7 @@ V2 = Layout(
                 StructLayout(
                     "Body",
                     items(
+                        length=Extent(I32),
                         partition_leader_epoch=I32,
                         magic=INT8,
                         crc=UINT32,
@@ -88,7 +89,6 @@ V2 = Layout(
                         base_sequence=I32,
                         records=Array(Nested(record(attributes=None)), INT32, nullable=False),
                     ),
-                    length=INT32,
                 )
             ),
         ),
@@ -107,6 +107,7 @@ V3 = Layout(
                 StructLayout(
                     "Body",
                     items(
+                        length=Extent(UVARINT32),
                         partition_leader_epoch=I32,
                         magic=INT8,
                         crc=UINT32,
@@ -121,7 +122,6 @@ V3 = Layout(
                             Nested(record(attributes=Condition("attributes", 0x80, 0))), INT32, nullable=False
                         ),
                     ),
-                    length=UVARINT,
                 )
             ),
         ),
@@ -173,7 +173,9 @@ V3_BYTES = f"""
 """
 V3_VALUE = {
     "base_offset": 8,
-    "body": body(magic=3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
+    "body": body(
+        magic=3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=({"attributes": 0, **RECORD},)
+    ),
 }
 
 # v3 with attributes in its record, and no timestamp: -1 in 64 bits is nine times ff and 01, 10 bytes.
@@ -207,7 +209,7 @@ KIP82 = Layout(
                 "headers",
                 Nested(
                     StructLayout(
-                        "Headers", items(entries=Array(Nested(INT_HEADER), None, nullable=False)), length=INT32
+                        "Headers", items(length=Extent(I32), entries=Array(Nested(INT_HEADER), None, nullable=False))
                     )
                 ),
                 condition=Condition("attributes", 0x10, 0x10),
@@ -232,7 +234,7 @@ KIP82_VALUE = {
     "value": None,
 }
 KIP82_BARE_BYTES = "deadbeef 02 00 000000000000012c 00000001 6b ffffffff"
-KIP82_BARE_VALUE = {name: value for name, value in KIP82_VALUE.items() if name != "headers"} | {"attributes": 0}
+KIP82_BARE_VALUE = KIP82_VALUE | {"attributes": 0, "headers": None}
 
 # The optional buffer of the first KIP-482 draft, its FooResponse example.
 FOO = StructLayout(
@@ -343,7 +345,7 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
 def test_an_enclosing_length_has_to_fit() -> None:
     data = bytearray.fromhex(V2_BYTES)
     data[11] += 1
-    with pytest.raises(DecodeError, match="found length 63, expected at most the 62 bytes left"):
+    with pytest.raises(DecodeError, match="found length 63, expected 0 or more, and at most the 62 bytes left"):
         read(V2, bytes(data))
     data[11] -= 2
     with pytest.raises(DecodeError):

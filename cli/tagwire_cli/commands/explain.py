@@ -29,6 +29,7 @@ __all__ = ["command", "print_trace"]
 @click.option(
     "--response", "is_response", is_flag=True, help="The input is a response to a request of API and VERSION."
 )
+@click.option("--format", "format_name", metavar="NAME", help="The input is record batches of this format, or auto.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
 @click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
 @click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")
@@ -38,6 +39,7 @@ def command(
     words: Sequence[str],
     is_request: bool,
     is_response: bool,
+    format_name: str | None,
     is_hex: bool,
     lenient: bool,
     as_json: bool,
@@ -49,7 +51,7 @@ def command(
     The input is FILE, or standard input without one or with -. It is a message
     alone (MESSAGE VERSION), a request whose header says what it is (--request),
     or a response to a request of an API, given by name or key (--response API
-    VERSION). Every byte is shown, in one line. Where the bytes are at fault, a
+    VERSION), or record batches (--format NAME). Every byte is shown, in one line. Where the bytes are at fault, a
     line with ! says what was found and what expected, the rest is shown as not
     read, and the exit status is 1.
 
@@ -59,11 +61,17 @@ def command(
       tagwire explain --request frame.bin
       tagwire explain --response Metadata 12 --hex frame.txt
       tagwire explain --response 3 12 --json - < frame.bin
+      tagwire explain --format auto 00000000000000000000.log
     """
     if is_request and is_response:
         raise click.UsageError("--request or --response, not both.")
-    registry = find_registry(package)
     bounds = limits_of(limits)
+    if format_name is not None:
+        if is_request or is_response:
+            raise click.UsageError("--format goes without --request and --response.")
+        explain_batches(words, format_name, is_hex=is_hex, as_json=as_json, strict=not lenient, limits=bounds)
+        return
+    registry = find_registry(package)
     if is_request:
         tracer, files = _of_request(registry, words, strict=not lenient, limits=bounds)
     else:
@@ -75,6 +83,29 @@ def command(
         write_json(trace.to_json())
     else:
         print_trace(trace)
+    _exit_for(trace)
+
+
+def explain_batches(
+    files: Sequence[str], format_name: str, *, is_hex: bool, as_json: bool, strict: bool, limits: "Limits"
+) -> None:
+    """The traces of batches, one behind the other, up to the first that is at fault."""
+    from tagwire.records.tracing import trace_batches
+
+    if len(files) > 1:
+        raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
+    data = read_bytes(files[0] if files else "-", is_hex=is_hex)
+    traces = list(trace_batches(data, format_name, strict=strict, limits=limits))
+    if as_json:
+        write_json([trace.to_json() for trace in traces])
+    for trace in traces:
+        if not as_json:
+            print_trace(trace)
+        _exit_for(trace)
+
+
+def _exit_for(trace: "Trace") -> None:
+    """Exit status 1, and the error, if the bytes were at fault."""
     if trace.error is not None:
         click.echo(f"tagwire: {trace.error}", err=True)
         raise click.exceptions.Exit(1)

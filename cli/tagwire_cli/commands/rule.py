@@ -14,15 +14,17 @@ def command(rule_id: str | None) -> None:
 
     Errors stop generation; warnings never do. The rules from TW901 on are about
     changes (`tagwire breaking`); their severities say what a change breaks.
+    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`).
 
     \b
     Examples:
       tagwire rule TW608
       tagwire rule | grep tag
     """
+    from tagwire_generator.design_rules import DESIGN_RULES, DesignSeverity
     from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
 
-    rules: dict[str, Rule[Severity] | Rule[Impact]] = {**RULES, **CHANGE_RULES}
+    rules: dict[str, Rule[Severity] | Rule[Impact] | Rule[DesignSeverity]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     if rule_id is None:
         for each in rules.values():
             click.echo(f"{each.id}  {each.severity:8}  {each.title}")

@@ -65,7 +65,7 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
         section = TaggedSection(tuple(map(item, section.fields)))
     elif isinstance(section, OptionalBuffer):
         section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
-    return StructLayout(struct.name, tuple(map(item, struct.items)), section=section, length=struct.length)
+    return StructLayout(struct.name, tuple(map(item, struct.items)), section=section)
 
 
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:

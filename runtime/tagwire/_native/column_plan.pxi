@@ -37,9 +37,10 @@ cdef class Steps:
         s = <tw_steps *>block.at
         if column is None:
             self.unused[id(layout)] = block
-        s.length = length_of(layout.length) if layout.length is not None else TW_NO_LENGTH
-        s.items_count = len(layout.items)
-        s.items = self.items(layout.items, column)
+        length, items = enclosed(layout.items)
+        s.length = TW_NO_LENGTH if length is None else length_of(length)
+        s.items_count = len(items)
+        s.items = self.items(items, column)
         self.section(s, layout.section, column)
         self.absent(s, layout, column)
         return s
@@ -92,8 +93,7 @@ cdef class Steps:
         cdef tw_step *steps = <tw_step *>self.memory(len(items) * sizeof(tw_step))
         cdef Py_ssize_t index, first = 0
         for index, item in enumerate(items):
-            if item.condition is not None:
-                raise NotNative(f"{item.name} depends on another field")
+            refuse_unlike(item)
             steps[index].tag = -1 if item.tag is None else item.tag
             self.type(&steps[index], item.type, None if column is None else column.child(item.name))
             if tw_width[steps[index].kind]:
@@ -108,7 +108,7 @@ cdef class Steps:
         if isinstance(type, Fixed):
             self.wire(step, type.wire)
             step.wide = column is not None and column.format in "il" and step.kind in (TW_UINT16, TW_UINT32)
-        elif isinstance(type, Sized):
+        elif isinstance(type, Sized) and type.length is not None:
             self.wire(step, type.wire)
             self.length(step, type)
             step.longest = type.longest
@@ -116,12 +116,12 @@ cdef class Steps:
             step.kind = TW_STRUCT
             step.marker = MARKERS[type.marker]
             step.child = self.struct(type.struct, column)
-        elif isinstance(type, Array):
+        elif isinstance(type, Array) and not (type.counted_by or type.order or type.filled):
             step.kind = TW_ARRAY
             self.length(step, type)
             step.element = <tw_step *>self.memory(sizeof(tw_step))
             self.type(<tw_step *>step.element, type.element, None if column is None else column.children[0])
-        elif isinstance(type, Varint) and type.bits in (32, 64):
+        elif isinstance(type, Varint) and type.bits in (32, 64) and type.signed == type.zigzag:
             step.kind = TW_VARINT
             step.bits = type.bits
             step.zigzag = type.zigzag

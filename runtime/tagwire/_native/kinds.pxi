@@ -29,6 +29,13 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
+# How a length that encloses the rest of a struct may be written.
+cdef tuple ENCLOSING = (
+    (INT16, Fixed(WIRE_TYPES["int16"])),
+    (INT32, Fixed(WIRE_TYPES["int32"])),
+    (VARINT, Varint(32, zigzag=True)),
+    (UVARINT, Varint(32, zigzag=False)),
+)
 cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MARKER_UVARINT}
 
 
@@ -51,3 +58,23 @@ cdef int length_of(object code) except -1:
         if code == known:
             return number
     raise NotNative(f"the engine has no length {code.name}")
+
+
+def enclosed(items):
+    """The length code that encloses a struct, if its first item is such a length, and the other items."""
+    first = items[0].type if items else None
+    if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
+        return None, items
+    for length, code in ENCLOSING:
+        if first.code == code:
+            return length, items[1:]
+    raise NotNative(f"the engine has no length {first.code}")
+
+
+cdef int refuse_unlike(object item) except -1:
+    """Raise NotNative for what no plan obeys yet."""
+    if item.condition is not None:
+        raise NotNative(f"{item.name} depends on another field")
+    if not item.is_plain:
+        raise NotNative(f"{item.name} is framed, packed, or has one value only")
+    return 0

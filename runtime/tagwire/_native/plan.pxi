@@ -62,10 +62,11 @@ cdef class Builder:
         self.kept += [block, layout]
         s = <tw_struct *>block.at
         s.made = class_of(layout.cls)
-        s.length = length_of(layout.length) if layout.length is not None else TW_NO_LENGTH
+        length, items = enclosed(layout.items)
+        s.length = TW_NO_LENGTH if length is None else length_of(length)
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
-        s.items_count = len(layout.items)
-        s.items = self.items(layout.cls, layout.items)
+        s.items_count = len(items)
+        s.items = self.items(layout.cls, items)
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
@@ -106,8 +107,7 @@ cdef class Builder:
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
         for index, item in enumerate(items):
-            if item.condition is not None:
-                raise NotNative(f"{item.name} depends on another field")
+            refuse_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
             fields[index].slot = self.slot(cls, item.name)
             fields[index].name = self.keep(item.name)
@@ -136,7 +136,7 @@ cdef class Builder:
         field.minimum = type.minimum
         if isinstance(type, Fixed):
             self.wire(field, type.wire)
-        elif isinstance(type, Sized):
+        elif isinstance(type, Sized) and type.length is not None:
             self.wire(field, type.wire)
             self.length(field, type)
             field.longest = type.longest
@@ -144,12 +144,12 @@ cdef class Builder:
             field.kind = TW_STRUCT
             field.marker = MARKERS[type.marker]
             field.child = self.struct(type.struct)
-        elif isinstance(type, Array):
+        elif isinstance(type, Array) and not (type.counted_by or type.order or type.filled):
             field.kind = TW_ARRAY
             self.length(field, type)
             field.element = <tw_field *>self.memory(sizeof(tw_field))
             self.type(<tw_field *>field.element, type.element)
-        elif isinstance(type, Varint) and type.bits in (32, 64):
+        elif isinstance(type, Varint) and type.bits in (32, 64) and type.signed == type.zigzag:
             field.kind = TW_VARINT
             field.bits = type.bits
             field.zigzag = type.zigzag

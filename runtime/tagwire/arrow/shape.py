@@ -164,7 +164,7 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 
 def _names(structs: list[StructLayout]) -> list[str]:
     """The fields of a struct in any of these versions, in the order of its spec."""
-    found = dict.fromkeys(field.name for struct in structs for field in struct.fields)
+    found = dict.fromkeys(field.name for struct in structs for field in struct.values)
     rows = getattr(structs[0].cls, "FIELDS", ())  # a struct of a schema built at run time has no class
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]

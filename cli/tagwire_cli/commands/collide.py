@@ -1,0 +1,31 @@
+"""`tagwire collide`: designs that claim the same thing."""
+
+from collections.abc import Sequence
+
+import click
+
+from tagwire_cli.designs import read_design, tell
+
+__all__ = ["command"]
+
+
+@click.command("collide")
+@click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
+@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+def command(paths: Sequence[str], as_json: bool) -> None:
+    """Say what several designs both claim: a discriminator, a bit, an API version, a tag.
+
+    Each of A, B ... is a spec or a folder of specs, such as that of a proposal.
+    API versions collide where two designs have the same one as their newest.
+
+    Exit status: 0 if they can live together, 1 if not.
+
+    \b
+    Examples:
+      tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
+    """
+    if len(paths) < 2:
+        raise click.UsageError("a design can't collide with itself: name two or more.")
+    from tagwire_generator.collide import Design, collide
+
+    tell(collide([Design(path, read_design(path)) for path in paths]), as_json=as_json)

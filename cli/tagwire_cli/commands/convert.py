@@ -1,0 +1,47 @@
+"""`tagwire convert`: batches of one record format as another."""
+
+from collections.abc import Sequence
+
+import click
+
+from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
+from tagwire_cli.output import write_bytes
+
+__all__ = ["command"]
+
+
+@click.command("convert")
+@click.argument("to", metavar="FORMAT")
+@click.argument("file", metavar="[FILE]", default="-")
+@click.option("--from", "source", default="auto", show_default=True, metavar="NAME", help="The format of the input.")
+@click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
+@click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
+@limit_option
+def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, limits: Sequence[str]) -> None:
+    """Convert record batches to FORMAT; what gets lost goes to standard error.
+
+    The input is FILE, or standard input: batches one behind the other, such as a
+    log segment. A list of formats is in docs/records.md.
+
+    Exit status: 0 if everything was carried, 1 if something was lost.
+
+    \b
+    Examples:
+      tagwire convert v3 00000000000000000000.log > smaller.log
+      tagwire convert v1 --from kip87 --refuse-loss --hex batch.txt
+    """
+    from tagwire.records import convert, format_of, read_batches
+
+    target = format_of(to)
+    out = bytearray()
+    lost = 0
+    for batch in read_batches(read_bytes(file, is_hex=is_hex), source, limits_of(limits)):
+        converted, losses = convert(batch, target)
+        out += converted.encode()
+        for loss in losses:
+            click.echo(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
+        lost += len(losses)
+    if not (lost and refuse_loss):
+        write_bytes(f"{out.hex()}\n".encode() if is_hex else bytes(out))
+    if lost:
+        raise click.exceptions.Exit(1)

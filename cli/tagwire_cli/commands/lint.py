@@ -1,0 +1,30 @@
+"""`tagwire lint`: flaws of a wire design."""
+
+from collections.abc import Sequence
+
+import click
+
+from tagwire_cli.designs import read_design, tell
+
+__all__ = ["command"]
+
+
+@click.command("lint")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
+@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+def command(paths: Sequence[str], as_json: bool) -> None:
+    """Say what a record format will cost its readers and writers.
+
+    FILE is a spec, or a folder of them; only record formats are looked at. The
+    rules have ids (TL01 and on), which `tagwire rule` explains.
+
+    Exit status: 0 without errors (warnings and notes never fail), 1 with.
+
+    \b
+    Examples:
+      tagwire lint message_specs/records
+      tagwire lint --json MyBatch.json
+    """
+    from tagwire_generator.lint import lint
+
+    tell([finding for path in paths for spec in read_design(path) for finding in lint(spec)], as_json=as_json)

@@ -1,0 +1,42 @@
+"""Specs of designs from paths, and how findings about them are told."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.output import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.design_rules import Finding
+    from tagwire_generator.model import MessageSpec
+
+__all__ = ["read_design", "tell"]
+
+
+def read_design(path: str) -> "tuple[MessageSpec, ...]":
+    """The specs of a file or a folder, read with the options of their set. Raises SpecError for one with errors."""
+    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.reader import load
+    from tagwire_generator.settings import find_root
+    from tagwire_generator.settings import load as load_settings
+    from tagwire_generator.spec_files import find_specs
+
+    place = Path(path)
+    spec_set = load_settings(find_root(Path.cwd())).set_of(place)
+    options = spec_set.options if spec_set else SpecOptions()
+    files = [(each.path, each.component) for each in find_specs(place)] if place.is_dir() else [(place, "")]
+    return tuple(load(file, component=component, options=options) for file, component in files)
+
+
+def tell(findings: "Sequence[Finding]", *, as_json: bool) -> None:
+    """Print the findings; exit status 1 if one of them is an error."""
+    if as_json:
+        write_json([finding.as_dict() for finding in findings])
+    else:
+        for finding in findings:
+            place = f"{finding.path}: " if finding.path else ""
+            click.echo(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
+    if any(finding.severity == "error" for finding in findings):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,244 @@
+"""Packed bytes of record batches, both ways, with nothing unpacked beyond a limit.
+
+A codec's name is what a spec calls it: `gzip`, `snappy`, `lz4`, `zstd`, and
+`lz4-magic0`, which has the header checksum of old Java clients (KAFKA-3160:
+over the frame's magic too). Snappy is written in Xerial frames, as Java clients
+do, and read with and without them.
+
+gzip goes through zlib, the others through cramjam. All write into space of a
+size that was chosen before, so that no input, however small, makes more of it
+than `Limits` allow.
+"""
+
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from tagwire.extras import required
+from tagwire.limits import Limits
+
+__all__ = ["CODECS", "PackingFault", "pack", "unpack"]
+
+_FREE: Final = 1 << 20
+"""Up to so many bytes no ratio counts: some zeros are no attack."""
+_CHUNK: Final = 1 << 16
+_XERIAL: Final = b"\x82SNAPPY\0"
+_XERIAL_HEADER: Final = _XERIAL + b"\0\0\0\x01\0\0\0\x01"
+_XERIAL_BLOCK: Final = 1 << 15
+_LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
+
+
+class PackingFault(Exception):
+    """Bytes that can't be unpacked, or not within the limits; caught where it is known what they are."""
+
+    def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
+        super().__init__(f"found {found}, expected {expected}")
+        self.found = found
+        self.expected = expected
+        self.is_limit = is_limit
+
+
+def unpack(codec: str, data: Any, limits: Limits) -> bytes:
+    """What `data` unpacks to. Raises PackingFault."""
+    by_ratio = max(_FREE, limits.decompression_ratio * len(data))
+    most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
+    try:
+        unpacked = _UNPACKERS[codec](data, most)
+    except _TooLongError:
+        found = f"{len(data)} {codec} bytes that unpack to more than {most}"
+        raise PackingFault(found, f"at most {most} (Limits.{limit})", is_limit=True) from None
+    return unpacked
+
+
+def pack(codec: str, data: bytes) -> bytes:
+    """`data`, packed; the same for the same input and library."""
+    return _PACKERS[codec](data)
+
+
+class _TooLongError(Exception):
+    """More bytes than there may be."""
+
+
+# ---------------------------------------------------------------- gzip
+
+
+def _gunzip(data: Any, most: int) -> bytes:
+    """All members of a gzip file, one behind the other."""
+    out = bytearray()
+    rest = bytes(data)
+    while rest or not out:
+        member = zlib.decompressobj(31)
+        try:
+            while not member.eof:
+                part = member.decompress(rest, min(_CHUNK, most - len(out) + 1))
+                out += part
+                if len(out) > most:
+                    raise _TooLongError
+                if not part and not member.unconsumed_tail and not member.eof:
+                    raise PackingFault("gzip bytes that end early", "a whole gzip file")
+                rest = member.unconsumed_tail
+        except zlib.error as error:
+            raise PackingFault(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
+        rest = member.unused_data
+        if not rest:
+            break
+    return bytes(out)
+
+
+def _gzip(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=31)  # no name, no time: the same bytes every time
+    return packer.compress(data) + packer.flush()
+
+
+# ---------------------------------------------------------------- lz4, zstd
+
+
+def _by_cramjam(module: str) -> Callable[[Any, int], bytes]:
+    def decompress(data: Any, most: int) -> bytes:
+        library = required("cramjam", "records")
+        size = min(most, max(_CHUNK, 4 * len(data)))
+        while True:
+            out = bytearray(size)
+            try:
+                length = getattr(library, module).decompress_into(data, out)
+            except library.DecompressionError as error:
+                # the one fault that more room would mend
+                if "whole buffer" not in str(error):
+                    raise PackingFault(f"{module} bytes that do not unpack ({error})", f"{module} frames") from None
+                if size == most:
+                    raise _TooLongError from None
+                size = min(most, 8 * size)
+            else:
+                return bytes(memoryview(out)[:length])
+
+    return decompress
+
+
+def _zstd(data: bytes) -> bytes:
+    return bytes(required("cramjam", "records").zstd.compress(data))
+
+
+def _lz4(data: bytes) -> bytes:
+    # Kafka's own reader knows no blocks that depend on each other.
+    packer = required("cramjam", "records").lz4.Compressor(content_checksum=False, block_linked=False)
+    packer.compress(data)
+    return bytes(packer.finish())
+
+
+def _lz4_with_bad_checksum(data: bytes) -> bytes:
+    packed = bytearray(_lz4(data))
+    at = _lz4_checksum_at(packed)
+    packed[at] = _xxh32(packed[:at]) >> 8 & 0xFF
+    return bytes(packed)
+
+
+def _lz4_mended(data: Any, most: int) -> bytes:
+    packed = bytearray(data)
+    at = _lz4_checksum_at(packed)
+    right = _xxh32(packed[4:at]) >> 8 & 0xFF
+    if packed[at] == _xxh32(packed[:at]) >> 8 & 0xFF:
+        packed[at] = right
+    return _by_cramjam("lz4")(packed, most)
+
+
+def _lz4_checksum_at(packed: bytearray) -> int:
+    """Where the header checksum of an lz4 frame stands."""
+    if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
+        raise PackingFault("bytes that are no lz4 frame", "an lz4 frame")
+    at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
+    if at >= len(packed):
+        raise PackingFault("an lz4 frame that ends in its header", "a whole one")
+    return at
+
+
+def _xxh32(data: bytes | bytearray) -> int:
+    """xxHash (32 bits, seed 0) of an lz4 frame header: at most 18 bytes. Source: the xxHash specification."""
+    one, two, three, four, five = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+    mask = 0xFFFFFFFF
+
+    def turned(value: int, by: int) -> int:
+        value &= mask
+        return (value << by | value >> 32 - by) & mask
+
+    at = 0
+    value = five
+    if len(data) >= 16:
+        lanes = [one + two, two, 0, -one]
+        for lane in range(4):
+            word = int.from_bytes(data[4 * lane : 4 * lane + 4], "little")
+            lanes[lane] = turned(lanes[lane] + word * two, 13) * one
+        value = sum(turned(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
+        at = 16
+    value += len(data)
+    for start in range(at, len(data) - 3, 4):
+        value = turned(value + int.from_bytes(data[start : start + 4], "little") * three, 17) * four
+        at = start + 4
+    for byte in data[at:]:
+        value = turned(value + byte * five, 11) * one
+    value &= mask
+    value = (value ^ value >> 15) * two & mask
+    value = (value ^ value >> 13) * three & mask
+    return value ^ value >> 16
+
+
+# ---------------------------------------------------------------- snappy
+
+
+def _unsnap(data: Any, most: int) -> bytes:
+    packed = bytes(data)
+    if not packed.startswith(_XERIAL):
+        return _unsnap_block(packed, most)
+    if len(packed) < len(_XERIAL_HEADER):
+        raise PackingFault("a Xerial header that ends early", "one of 16 bytes")
+    out = bytearray()
+    at = len(_XERIAL_HEADER)
+    while at < len(packed):
+        size = int.from_bytes(packed[at : at + 4], "big")
+        at += 4
+        if not 0 < size <= len(packed) - at:
+            raise PackingFault(f"a Xerial block of {size} bytes", f"at most the {max(len(packed) - at, 0)} left")
+        out += _unsnap_block(packed[at : at + size], most - len(out))
+        at += size
+    return bytes(out)
+
+
+def _unsnap_block(packed: bytes, most: int) -> bytes:
+    """A raw block; how long it is unpacked stands at its beginning."""
+    library = required("cramjam", "records")
+    try:
+        size = library.snappy.decompress_raw_len(packed)
+        if size > most:
+            raise _TooLongError
+        out = bytearray(size)
+        if library.snappy.decompress_raw_into(packed, out) == size:
+            return bytes(out)
+    except library.DecompressionError as error:
+        raise PackingFault(f"snappy bytes that do not unpack ({error})", "a snappy block") from None
+    raise PackingFault("a snappy block that ends early", f"{size} bytes")
+
+
+def _snap(data: bytes) -> bytes:
+    library = required("cramjam", "records")
+    out = bytearray(_XERIAL_HEADER)
+    for start in range(0, len(data), _XERIAL_BLOCK):
+        block = bytes(library.snappy.compress_raw(data[start : start + _XERIAL_BLOCK]))
+        out += len(block).to_bytes(4, "big") + block
+    return bytes(out)
+
+
+_UNPACKERS: Final[dict[str, Callable[[Any, int], bytes]]] = {
+    "gzip": _gunzip,
+    "snappy": _unsnap,
+    "lz4": _by_cramjam("lz4"),
+    "lz4-magic0": _lz4_mended,
+    "zstd": _by_cramjam("zstd"),
+}
+_PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "gzip": _gzip,
+    "snappy": _snap,
+    "lz4": _lz4,
+    "lz4-magic0": _lz4_with_bad_checksum,
+    "zstd": _zstd,
+}
+CODECS: Final = ("none", *_PACKERS)
+"""The names that a spec may use; the first is for bytes that are not packed."""

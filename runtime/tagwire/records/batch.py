@@ -1,0 +1,213 @@
+"""A batch of records: its head at once, its records when they are asked for, its bytes as they were."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tagwire.layout_reader import LayoutReader
+from tagwire.limits import Limits
+from tagwire.records.format import Format
+from tagwire.records.record import Record
+from tagwire.records.walk import Walk, max_timestamp, unpacked
+
+if TYPE_CHECKING:
+    from tagwire.records.messages import Messages
+
+__all__ = ["RecordBatch", "read_batch"]
+
+
+def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordBatch":
+    """The batch, or outermost message, at `pos`; the checksum is held against its bytes.
+
+    Raises DecodeError (with the offset in `buf`), LimitError.
+    """
+    reader = LayoutReader(format.head, buf, raw=memoryview(buf), offset=pos, limits=limits)
+    head = reader.message(whole=False)
+    for name in ("key", "value"):
+        if format.records is None and head[name] is not None:
+            head[name] = bytes(head[name])
+    return RecordBatch(format, head, buf, pos, reader.pos, limits)
+
+
+class RecordBatch:
+    """A batch of any format; in formats of messages, an outermost message, alone or with those that it wraps.
+
+    Iteration gives its `Record`s. What a format has no place for is what Kafka
+    takes for none: -1, False, None.
+    """
+
+    __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_head", "_limits", "_start")
+
+    def __init__(self, format: Format, head: dict[str, Any], buf: bytes, start: int, end: int, limits: Limits) -> None:
+        self._format = format
+        self._head = head
+        self._buf = buf
+        self._start = start
+        self._end = end
+        self._limits = limits
+        self._begun: Walk | None = None
+
+    # ------------------------------------------------------------ the head
+
+    @property
+    def format(self) -> str:
+        """The format's name."""
+        return self._format.name
+
+    @property
+    def magic(self) -> int:
+        """What stands in the magic byte."""
+        return self._format.role(self._head, "magic")
+
+    @property
+    def attributes(self) -> int:
+        """The attributes as a number."""
+        return self._format.role(self._head, "attributes")
+
+    @property
+    def compression(self) -> str:
+        """none, gzip, snappy, lz4 or zstd."""
+        return self.codec.partition("-")[0]
+
+    @property
+    def codec(self) -> str:
+        """The codec as the spec calls it: lz4 of magic 0 is another one."""
+        return self._format.codecs[self._format.flag(self._head, "compression")]
+
+    @property
+    def timestamp_type(self) -> str:
+        """create, or append where the broker set the timestamps."""
+        return "append" if self._format.flag(self._head, "timestamp_type") else "create"
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset; of a wrapper, that of its first message."""
+        if self._messages is not None:
+            return self._messages.first_offset
+        return self._format.role(self._head, "base_offset")
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset, whether or not compaction has left its record."""
+        return self._format.role(self._head, "base_offset") + self._format.role(self._head, "last_offset_delta", 0)
+
+    @property
+    def base_timestamp(self) -> int:
+        """What the records' timestamps are relative to; in v2, the delete horizon where there is one."""
+        return self._format.role(self._head, "base_timestamp")
+
+    @property
+    def max_timestamp(self) -> int:
+        """The highest timestamp, or the broker's."""
+        return max_timestamp(self._format, self._head)
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        """The leader's epoch, or -1."""
+        return self._format.role(self._head, "partition_leader_epoch")
+
+    @property
+    def producer_id(self) -> int:
+        """The producer's id, or -1."""
+        return self._format.role(self._head, "producer_id")
+
+    @property
+    def producer_epoch(self) -> int:
+        """The producer's epoch, or -1."""
+        return self._format.role(self._head, "producer_epoch")
+
+    @property
+    def base_sequence(self) -> int:
+        """The producer's sequence number of the first record, or -1."""
+        return self._format.role(self._head, "base_sequence")
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it is part of a transaction."""
+        return bool(self._format.flag(self._head, "is_transactional"))
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its records are markers: see `tagwire.records.control`."""
+        return bool(self._format.flag(self._head, "is_control"))
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """From when on tombstones of this batch may go, or None."""
+        return self.base_timestamp if self._format.flag(self._head, "has_delete_horizon") else None
+
+    @property
+    def crc(self) -> int:
+        """The checksum."""
+        return int(self._head["crc"])
+
+    @property
+    def size(self) -> int:
+        """All its bytes."""
+        return self._end - self._start
+
+    # ------------------------------------------------------------ the records
+
+    @cached_property
+    def _messages(self) -> "Messages | None":
+        """The messages in a wrapper; None where this is none."""
+        if self._format.records is not None or self.codec == "none":
+            return None
+        from tagwire.records.messages import Messages
+
+        return Messages(self._format, self._head, self.codec, self._start, self._limits)
+
+    def __iter__(self) -> Iterator[Record]:
+        if self._format.records is not None:
+            walk, self._begun = self._begun or self._walk(), None
+            return iter(walk)
+        if self._messages is not None:
+            return iter(self._messages)
+        from tagwire.records.messages import record_of
+
+        return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
+
+    def _walk(self) -> Walk:
+        payload = self._head["payload"]
+        pos = self._end - len(payload)
+        if self.codec == "none":
+            return Walk(self._format, self._head, self._buf, pos, self._end, packed_at=None, limits=self._limits)
+        assert self._format.records is not None
+        data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
+        return Walk(self._format, self._head, data, 0, len(data), packed_at=pos, limits=self._limits)
+
+    def __len__(self) -> int:
+        """How many records there are; where the format does not say, they are counted.
+
+        A number that the bytes can't hold is a DecodeError: `list` makes room for as many as this says.
+        """
+        if "count" not in self._format.fields:
+            return self._counted
+        self._begun = self._begun or self._walk()  # unpacked once, for the iteration that often follows
+        return self._begun.count() or 0
+
+    @cached_property
+    def _counted(self) -> int:
+        return sum(1 for _ in self)
+
+    # ------------------------------------------------------------ bytes
+
+    def encode(self) -> bytes:
+        """The bytes: those that were read, or built."""
+        return self._buf[self._start : self._end]
+
+    def replace(self, **changes: int) -> "RecordBatch":
+        """A copy with fields of the head changed, such as those that a broker sets in place; the records stay packed.
+
+        Raises EncodeError for a value that the format can't carry, or a field that it lacks.
+        """
+        from tagwire.layout_writer import encode
+
+        names = {role: item.name for role, item in self._format.fields.items()}
+        head = self._head | {names.get(role, role): value for role, value in changes.items()}
+        data = encode(self._format.head, head)
+        return read_batch(data, 0, self._format, self._limits)
+
+    def __repr__(self) -> str:
+        what = f"{self.format} batch at offset {self._format.role(self._head, 'base_offset')}"
+        return f"<{what}: {self.size} bytes, {self.compression}>"

@@ -1,0 +1,318 @@
+"""Batches of any format out of records.
+
+A builder holds records and what belongs to the batch, and lays them out as the
+format says: deltas, bits, lengths and checksums follow. In formats of messages
+a packed batch is one wrapper; records that are not packed are messages one
+behind the other, which stay together in what is built (`MessageSet`) and are
+read back one by one.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from tagwire.compression import pack
+from tagwire.errors import EncodeError
+from tagwire.layout import Layout
+from tagwire.layout_writer import LayoutWriter, encode
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.record_format import RecordFormat
+from tagwire.records import plain_records
+from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.format import Format
+from tagwire.records.formats import format_of
+from tagwire.records.record import Header, Record
+from tagwire.shown import shown
+
+__all__ = ["BatchBuilder", "MessageSet", "build"]
+
+_IGNORED = "ignore_message_attributes"
+
+
+class BatchBuilder:
+    """A batch to be. What a format has no place for must be none: -1, False, None."""
+
+    def __init__(
+        self,
+        format: "str | Format | type[RecordFormat] | Layout" = "v2",
+        *,
+        compression: str = "none",
+        timestamp_type: str = "create",
+        append_time: int = -1,
+        base_offset: int | None = None,
+        last_offset: int | None = None,
+        partition_leader_epoch: int = -1,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+        base_sequence: int = -1,
+        is_transactional: bool = False,
+        is_control: bool = False,
+        delete_horizon_ms: int | None = None,
+        base_timestamp: int | None = None,
+        max_timestamp: int | None = None,
+    ) -> None:
+        """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
+
+        Raises FormatError for an unknown format.
+        """
+        self.format = format_of(format)
+        self.records: list[Record] = []
+        self.compression = compression
+        self.timestamp_type = timestamp_type
+        self.append_time = append_time
+        self.base_offset = base_offset
+        self.last_offset = last_offset
+        self.delete_horizon_ms = delete_horizon_ms
+        self.base_timestamp = base_timestamp
+        self.max_timestamp = max_timestamp
+        self.numbers = {
+            "partition_leader_epoch": partition_leader_epoch,
+            "producer_id": producer_id,
+            "producer_epoch": producer_epoch,
+            "base_sequence": base_sequence,
+        }
+        self.flags = {
+            "is_transactional": is_transactional,
+            "is_control": is_control,
+            "has_delete_horizon": delete_horizon_ms is not None,
+        }
+
+    def append(
+        self,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        *,
+        timestamp: int = -1,
+        headers: Iterable[Header] = (),
+        offset: int | None = None,
+        tombstone: bool | None = None,
+        attributes: int = 0,
+    ) -> "BatchBuilder":
+        """Add a record; without an offset it gets the one behind the last."""
+        if offset is None:
+            offset = self.records[-1].offset + 1 if self.records else self.base_offset or 0
+        record = Record(offset, timestamp, key, value, headers, attributes=attributes, tombstone=tombstone)
+        self.records.append(record)
+        return self
+
+    def extend(self, records: Iterable[Record]) -> "BatchBuilder":
+        """Add records as they are."""
+        self.records += records
+        return self
+
+    def build(self) -> RecordBatch:
+        """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
+        for name, value in self.numbers.items():
+            if value != -1 and name not in self.format.fields:
+                self.fail(name, f"is {value}, but the format has no place for it")
+        for name, flag in self.flags.items():
+            if flag and name not in self.format.bits:
+                self.fail(name, "is set, but the format has no bit for it")
+        if self.timestamp_type not in ("create", "append"):
+            self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
+        if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
+            self.fail("timestamp_type", "is append, but the format has no bit for it")
+        return self.batch() if self.format.records is not None else self.messages()
+
+    def fail(self, path: str, reason: str) -> NoReturn:
+        """Raise the error for a field of the batch."""
+        raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
+
+    # ------------------------------------------------------------ batches
+
+    def batch(self) -> RecordBatch:
+        format = self.format
+        records = self.records
+        base_offset = self.first_offset()
+        last = self.last_offset
+        if last is None:
+            last = max((record.offset for record in records), default=base_offset)
+        times = [record.timestamp for record in records]
+        base_timestamp = self.delete_horizon_ms if self.base_timestamp is None else self.base_timestamp
+        if base_timestamp is None:
+            base_timestamp = times[0] if times else -1
+        top = self.append_time if self.timestamp_type == "append" else max(times, default=-1)
+        top = top if self.max_timestamp is None else self.max_timestamp
+        head = self.values(
+            base_offset=base_offset,
+            last_offset_delta=last - base_offset,
+            base_timestamp=base_timestamp,
+            attributes=self.batch_attributes(),
+            **self.numbers,
+        )
+        item = format.fields.get("max_timestamp")
+        if item is not None:
+            head[item.name] = top - base_timestamp if item.relative_to else top
+        codec = self.codec()
+        data = self.payload(head, base_offset, base_timestamp)
+        head["payload"] = data if codec == "none" else pack(codec, data)
+        if "count" in format.fields:
+            head[format.fields["count"].name] = len(records)
+        return read_batch(encode(format.head, head), 0, format, DEFAULT_LIMITS)
+
+    def payload(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
+        """The records as bytes: in straight lines, and where these refuse one, by the layout, which says why."""
+        records = self.format.records
+        assert records is not None
+        if plain_records.fits(self.format) and not any(record.tombstone is not None for record in self.records):
+            with_attributes = plain_records.has_attributes(self.format.record, head)
+            with suppress(*plain_records.REFUSALS):
+                return bytes(
+                    plain_records.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
+                )
+        elements = [self.element(record, base_offset, base_timestamp) for record in self.records]
+        writer = LayoutWriter(self.format.layout, bytearray)
+        writer.scopes = (head,)
+        data = bytearray()
+        with writer.at(records.name):
+            writer.value(records.type, elements, data)
+        return bytes(data)
+
+    def first_offset(self) -> int:
+        if self.base_offset is not None:
+            return self.base_offset
+        return self.records[0].offset if self.records else 0
+
+    def values(self, **roles: int) -> dict[str, Any]:
+        """Roles as fields, those that the format has."""
+        fields = self.format.fields
+        return {fields[role].name: value for role, value in roles.items() if role in fields}
+
+    def codec(self) -> str:
+        """The codec as the spec calls it."""
+        for codec in self.format.codecs:
+            if codec.partition("-")[0] == self.compression:
+                return codec
+        known = ", ".join(codec.partition("-")[0] for codec in self.format.codecs)
+        self.fail("compression", f"is {shown(self.compression)}; the format has {known}")
+
+    def batch_attributes(self) -> int:
+        bits = self.format.bits
+        values: dict[str, int] = {name: int(flag) for name, flag in self.flags.items()}
+        values["compression"] = self.format.codecs.index(self.codec())
+        values["timestamp_type"] = int(self.timestamp_type == "append")
+        values[_IGNORED] = int(not any(record.attributes for record in self.records))
+        number = 0
+        for name, value in values.items():
+            number = bits[name].put(number, value) if name in bits else number
+        return number
+
+    def element(self, record: Record, base_offset: int, base_timestamp: int) -> dict[str, Any]:
+        """A record as the values of its fields."""
+        return {
+            "attributes": self.record_attributes(record),
+            "timestamp_delta": record.timestamp - base_timestamp,
+            "offset_delta": record.offset - base_offset,
+            "key": record.key,
+            "value": record.value,
+            "headers": self.headers(record),
+        }
+
+    def headers(self, record: Record) -> tuple[dict[str, Any], ...]:
+        if record.headers and "headers" not in self.format.has:
+            self.fail(f"records[{self.records.index(record)}].headers", "are given, but the format has none")
+        return tuple({"key": key, "value": value} for key, value in record.headers)
+
+    def record_attributes(self, record: Record) -> int:
+        """A record's attributes with the bits that follow from its other members."""
+        bits = self.format.record_bits
+        number = record.attributes
+        flags = {
+            "key_is_null": record.key is None,
+            "value_is_null": record.value is None,
+            "has_headers": bool(record.headers),
+        }
+        for name, flag in flags.items():
+            number = bits[name].put(number, int(flag)) if name in bits else number
+        return self.with_tombstone(record, number)
+
+    def with_tombstone(self, record: Record, number: int) -> int:
+        bit = self.format.record_bits.get("is_tombstone")
+        if bit is None:
+            if record.tombstone is not None and record.tombstone != (record.value is None):
+                path = f"records[{self.records.index(record)}].tombstone"
+                self.fail(path, f"is {record.tombstone}, but the format tells a tombstone by its null value alone")
+            return number
+        if record.value is None and record.tombstone is False:
+            path = f"records[{self.records.index(record)}].tombstone"
+            self.fail(path, "is False, but the value is null: an old reader would take it for a delete")
+        return bit.put(number, int(record.is_tombstone))
+
+    # ------------------------------------------------------------ messages
+
+    def messages(self) -> RecordBatch:
+        """A wrapper, or messages one behind the other."""
+        codec = self.codec()
+        is_relative = self.format.magic > 0 and codec != "none"
+        first = self.first_offset()
+        datas = [
+            encode(self.format.head, self.message(record, record.offset - (first if is_relative else 0)))
+            for record in self.records
+        ]
+        if codec == "none":
+            return MessageSet([read_batch(data, 0, self.format, DEFAULT_LIMITS) for data in datas], self.format)
+        if not datas:
+            self.fail("records", "are none, but a wrapper holds at least one message")
+        return read_batch(self.wrapper(codec, datas), 0, self.format, DEFAULT_LIMITS)
+
+    def wrapper(self, codec: str, datas: list[bytes]) -> bytes:
+        times = [record.timestamp for record in self.records]
+        top = self.append_time if self.timestamp_type == "append" else max(times)
+        head = self.values(
+            base_offset=self.records[-1].offset if self.last_offset is None else self.last_offset,
+            attributes=self.batch_attributes(),
+            base_timestamp=top if self.max_timestamp is None else self.max_timestamp,
+        )
+        return encode(self.format.head, {**head, "key": None, "value": pack(codec, b"".join(datas))})
+
+    def message(self, record: Record, offset: int) -> dict[str, Any]:
+        is_appended = self.timestamp_type == "append"
+        if "base_timestamp" not in self.format.fields and record.timestamp != -1:
+            path = f"records[{self.records.index(record)}].timestamp"
+            self.fail(path, f"is {record.timestamp}, but the format has no timestamps")
+        number = self.record_attributes(record)
+        if is_appended:
+            number = self.format.bits["timestamp_type"].put(number, 1)
+        head = self.values(
+            base_offset=offset,
+            attributes=number,
+            base_timestamp=self.append_time if is_appended and self.compression == "none" else record.timestamp,
+        )
+        found = {**head, "key": record.key, "value": record.value}
+        headers = self.headers(record)
+        return {**found, "headers": headers} if headers else found
+
+
+class MessageSet(RecordBatch):
+    """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[RecordBatch], format: Format) -> None:
+        head = parts[0]._head if parts else format.head.root.default_value() | {"crc": 0}
+        data = b"".join(part.encode() for part in parts)
+        super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
+        self._parts = parts
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last message."""
+        return self._parts[-1].last_offset if self._parts else -1
+
+    @property
+    def max_timestamp(self) -> int:
+        """The highest timestamp."""
+        return max((part.max_timestamp for part in self._parts), default=-1)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for part in self._parts for record in part)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def build(
+    records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
+) -> RecordBatch:
+    """A batch of these records; `batch` is what `BatchBuilder` takes. Raises EncodeError for what can't be carried."""
+    return BatchBuilder(format, **batch).extend(records).build()

@@ -1,0 +1,92 @@
+"""Control records: markers that brokers write among the records.
+
+A key of two int16, version and type, says what a marker is. The value is a
+message of the archive, which is asked for it if it is installed; without it,
+the value stays bytes.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError
+from tagwire.records.record import Record
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
+
+__all__ = ["CONTROL_TYPES", "ControlRecord", "control_record"]
+
+CONTROL_TYPES: Final = {
+    0: ("abort", "EndTxnMarker"),
+    1: ("commit", "EndTxnMarker"),
+    2: ("leader_change", "LeaderChangeMessage"),
+    3: ("snapshot_header", "SnapshotHeaderRecord"),
+    4: ("snapshot_footer", "SnapshotFooterRecord"),
+    5: ("kraft_version", "KRaftVersionRecord"),
+    6: ("kraft_voters", "VotersRecord"),
+}
+"""The types of markers by number: what they are called, and the message that their value is."""
+
+
+class ControlRecord:
+    """What a marker says: `type` is its name, or `unknown`; `message` its value, None where nobody knows it."""
+
+    __slots__ = ("key_version", "message", "number", "type", "value")
+
+    def __init__(self, key_version: int, number: int, value: bytes | None, message: Any) -> None:
+        self.key_version = key_version
+        self.number = number
+        self.type = CONTROL_TYPES.get(number, ("unknown", ""))[0]
+        self.value = value
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"<control record {self.type}: {self.value!r}>" if self.message is None else repr(self.message)
+
+
+def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
+    """What a record of a control batch says.
+
+    `registry` has the messages, by default those of `tagwire_messages`. A
+    version above those that it knows is read as its highest, as Kafka does.
+    Raises DecodeError for a key that is no marker's, or a value that is not its
+    message.
+    """
+    key = record.key
+    if key is None or len(key) < 4:
+        found = "null" if key is None else f"{len(key)} bytes"
+        raise DecodeError(
+            message_name="control record",
+            version=None,
+            path="key",
+            offset=0,
+            found=found,
+            expected="a version and a type, 4 bytes",
+        )
+    key_version, number = int.from_bytes(key[:2], "big", signed=True), int.from_bytes(key[2:4], "big", signed=True)
+    message = None
+    known = _registry() if registry is None else registry
+    name = CONTROL_TYPES.get(number, ("", ""))[1]
+    if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:
+        message = _message(known, name, record.value)
+    return ControlRecord(key_version, number, record.value, message)
+
+
+def _message(registry: "Registry", name: str, value: bytes) -> Any:
+    """A value that begins with its version, which markers of transactions keep before their message."""
+    cls = registry[name]
+    version = int.from_bytes(value[:2], "big", signed=True)
+    version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)
+    first = cls.FIELDS[0].name if cls.FIELDS else ""
+    data = value if first == "version" else value[2:]
+    return cls.decode(data, version, strict=False)
+
+
+def _registry() -> "Registry | None":
+    """The archive's messages, if they are installed: asked for by name, since the runtime stands below them."""
+    from importlib import import_module
+
+    try:
+        found: Registry = import_module("tagwire_messages").registry
+    except ImportError:
+        return None
+    return found

@@ -1,0 +1,144 @@
+"""A record format as reading and building see it: made from its layout, whatever the spec.
+
+Nothing here knows a format by name. A field's name says what it is for, and
+`VOCABULARY` lists the names that count; a format that uses them can be read,
+built and converted, also one that was written an hour ago. What a format lacks
+has the value that stands for none.
+
+Two shapes: a batch has an array of records at its end, a message is a record
+itself, and a wrapper is a message whose value holds others.
+"""
+
+from functools import cached_property
+from typing import Any, Final
+
+from tagwire.errors import SchemaError
+from tagwire.layout import (
+    Array,
+    Bits,
+    Count,
+    Item,
+    Layout,
+    Nested,
+    Sized,
+    StructLayout,
+)
+from tagwire.record_format import RecordFormat
+from tagwire.wire_types import WIRE_TYPES
+
+__all__ = ["VOCABULARY", "Format"]
+
+VOCABULARY: Final = {
+    "base_offset": ("base_offset", "first_offset", "offset"),
+    "base_timestamp": ("base_timestamp", "first_timestamp", "timestamp"),
+    "max_timestamp": ("max_timestamp", "max_timestamp_delta"),
+    "producer_id": ("producer_id", "pid"),
+    "producer_epoch": ("producer_epoch", "epoch"),
+    "base_sequence": ("base_sequence", "first_sequence"),
+    "partition_leader_epoch": ("partition_leader_epoch",),
+    "last_offset_delta": ("last_offset_delta",),
+    "attributes": ("attributes",),
+    "magic": ("magic",),
+    "records": ("records", "messages"),
+    "count": ("count",),
+}
+"""What a field of a batch or message is for, and the names that proposals have given it."""
+
+_PACKED: Final = "payload"
+
+
+class Format:
+    """One format. Raises SchemaError for a layout that is no batch and no message."""
+
+    def __init__(self, source: type[RecordFormat] | Layout) -> None:
+        layout = source if isinstance(source, Layout) else source.layout()
+        self.layout = layout
+        self.name = layout.name
+        self.root = _bare(layout.root)
+        """The layout with dicts for values."""
+        items = {item.name: item for item in self.root.items}
+        self.fields = {role: items[name] for role, names in VOCABULARY.items() for name in names if name in items}
+        """The item of each role that the format has."""
+        self.records = self.fields.get("records")
+        """The array of records; None in a format of messages."""
+        for role in ("base_offset", "attributes"):
+            if role not in self.fields:
+                raise SchemaError(f"format {self.name} has no {role}; its fields are {', '.join(items)}")
+        if self.records is None and not {"key", "value"} <= items.keys():
+            raise SchemaError(f"format {self.name} has neither an array of records, nor a key and a value")
+        self.bits = {group.name: group for group in self.fields["attributes"].bits}
+        """The named bits of a batch's or a message's attributes."""
+        self.record_bits = self._record_bits()
+
+    def _record_bits(self) -> dict[str, Bits]:
+        """The named bits of a record's own attributes."""
+        if self.records is None:
+            return self.bits
+        own = next((item for item in self.record.items if item.name == "attributes"), None)
+        return {group.name: group for group in own.bits} if own else {}
+
+    @property
+    def magic(self) -> int:
+        """The value of its discriminator, -1 for none."""
+        magic = self.fields.get("magic")
+        return -1 if magic is None or magic.equals is None else magic.equals
+
+    @cached_property
+    def record(self) -> StructLayout:
+        """A record."""
+        if self.records is None:
+            return self.root
+        assert isinstance(self.records.type, Array) and isinstance(self.records.type.element, Nested)
+        return self.records.type.element.struct
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """The fields of a record, and the names of its bits: what a record can carry."""
+        return frozenset((*(item.name for item in self.record.items), *self.record_bits))
+
+    @cached_property
+    def head(self) -> Layout:
+        """The layout of everything but the records: these are bytes, still packed."""
+        items = tuple(
+            (
+                Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
+                if item is self.records
+                else Item(item.name, item.type.code, default=0) if isinstance(item.type, Count) else item
+            )
+            for item in self.root.items
+        )
+        return Layout(self.name, None, StructLayout(self.root.name, items))
+
+    @cached_property
+    def codecs(self) -> tuple[str, ...]:
+        """The codecs by their numbers, as the spec calls them."""
+        group = self.bits.get("compression")
+        return group.values if group else ("none",)
+
+    def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
+        """The value of a role in the head of a batch."""
+        item = self.fields.get(role)
+        return none if item is None else int(head[item.name])
+
+    def flag(self, head: dict[str, Any], name: str) -> int:
+        """The value of a group of bits, 0 where the format has none of that name."""
+        group = self.bits.get(name)
+        return 0 if group is None else group.of(head[self.fields["attributes"].name])
+
+    def __repr__(self) -> str:
+        return f"<record format {self.name}>"
+
+
+def _bare(struct: StructLayout) -> StructLayout:
+    """The struct with dicts for values, all the way down."""
+    return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
+
+
+def _bare_item(item: Item) -> Item:
+    kind = item.type
+    if isinstance(kind, Nested):
+        return item.replace(type=kind.replace(struct=_bare(kind.struct)))
+    if isinstance(kind, Array) and isinstance(kind.element, Nested):
+        element = kind.element.replace(struct=_bare(kind.element.struct))
+        return item.replace(type=kind.replace(element=element))
+    return item

@@ -1,0 +1,195 @@
+"""Records of magic 2 and 3 in straight lines: the fallback where there is no native engine.
+
+A record of these is a length, perhaps an attributes byte, two deltas, key,
+value and headers, all with varints. What one byte holds, which most varints
+do, is taken without a call. Nothing is said about faults: the reader stays
+before the record that is wrong, and the walk by layout finds the place.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.layout import (
+    VARINT,
+    Array,
+    Extent,
+    Fixed,
+    Item,
+    Nested,
+    Sized,
+    StructLayout,
+    Varint,
+)
+from tagwire.layout_reader import holds
+from tagwire.records.record import Record
+from tagwire.varint import from_zigzag, read_uvarint, uvarint_bytes
+from tagwire.wire_types import WIRE_TYPES
+
+if TYPE_CHECKING:
+    from tagwire.records.format import Format
+    from tagwire.records.walk import Walk
+
+__all__ = ["REFUSALS", "fits", "read", "write"]
+
+REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
+"""What `write` may raise for a record that the layout's writer refuses with its place."""
+
+_FAULTS: Final = (IndexError, ValueError)
+
+
+def _types(items: tuple[Item, ...]) -> list[tuple[str, Any]]:
+    return [(item.name, item.type) for item in items]
+
+
+_BYTES: Final = Sized(WIRE_TYPES["bytes"], VARINT, nullable=True)
+_HEADER: Final = [("key", Sized(WIRE_TYPES["string"], VARINT, nullable=False)), ("value", _BYTES)]
+_RECORD: Final = [
+    ("length", Extent(Varint(32, zigzag=True))),
+    ("attributes", Fixed(WIRE_TYPES["int8"])),
+    ("timestamp_delta", Varint(64, zigzag=True)),
+    ("offset_delta", Varint(32, zigzag=True)),
+    ("key", _BYTES),
+    ("value", _BYTES),
+]
+
+
+def fits(format: "Format") -> bool:
+    """Whether records of this format have the shape that is read here."""
+    items = format.record.items
+    return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
+
+
+def _has_headers(item: Item) -> bool:
+    kind = item.type
+    return (
+        item.name == "headers"
+        and isinstance(kind, Array)
+        and kind.length == VARINT
+        and isinstance(kind.element, Nested)
+        and _types(kind.element.struct.items) == _HEADER
+    )
+
+
+def has_attributes(record: StructLayout, head: dict[str, Any]) -> bool:
+    """Whether the records of a batch have an attributes byte."""
+    condition = record.items[1].condition
+    return condition is None or holds(condition, (head,))
+
+
+def read(walk: "Walk", count: int) -> Iterator[Record]:
+    """Records up to the first that is not right; the walk's reader stands behind the last that was."""
+    reader = walk.reader
+    buf, end, pos = reader.buf, reader.end, reader.pos
+    base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
+    with_attributes = has_attributes(walk.format.record, walk.head)
+    attributes = 0
+    try:
+        for _ in range(count):
+            size, pos = _varint(buf, pos)
+            stop = pos + size
+            if size < 0 or stop > end:
+                return
+            if with_attributes:
+                attributes = buf[pos]
+                pos += 1
+            time, pos = _varint(buf, pos, 10)
+            offset, pos = _varint(buf, pos)
+            key, pos = _sized(buf, pos, stop)
+            value, pos = _sized(buf, pos, stop)
+            headers: tuple[Any, ...] = ()
+            if buf[pos]:
+                headers, pos = _headers(buf, pos, stop)
+            else:
+                pos += 1
+            if pos != stop:
+                return
+            yield Record(
+                base_offset + offset,
+                base_timestamp + time if appended is None else appended,
+                key,
+                value,
+                headers,
+                attributes=attributes if attributes < 0x80 else attributes - 0x100,
+            )
+            reader.pos = pos
+    except _FAULTS:
+        return
+
+
+def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
+    """The records of a batch. Raises one of REFUSALS for one that can't be written, or that only looks like it."""
+    out = bytearray()
+    for record in records:
+        body = bytearray()
+        if with_attributes:
+            if not -0x80 <= record.attributes < 0x80:
+                raise OverflowError
+            body.append(record.attributes & 0xFF)
+        _put(body, record.timestamp - base_timestamp, 64)
+        _put(body, record.offset - base_offset, 32)
+        _put_sized(body, record.key)
+        _put_sized(body, record.value)
+        _put(body, len(record.headers), 32)
+        for key, value in record.headers:
+            _put_sized(body, key.encode())  # type: ignore[union-attr]
+            _put_sized(body, value)
+        _put(out, len(body), 32)
+        out += body
+    return out
+
+
+def _put(out: bytearray, value: int, bits: int) -> None:
+    number = value << 1 if value >= 0 else (-value << 1) - 1
+    if number < 0x80:
+        out.append(number)
+    elif number >> bits:
+        raise OverflowError
+    else:
+        out += uvarint_bytes(number)
+
+
+def _put_sized(out: bytearray, data: bytes | None) -> None:
+    if data is None:
+        out.append(1)
+    elif type(data) is not bytes:
+        raise TypeError
+    else:
+        _put(out, len(data), 32)
+        out += data
+
+
+def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
+    """A zig-zag varint in its shortest form; of 32 bits, or of 64 where it may take ten bytes."""
+    byte = buf[pos]
+    if byte < 0x80:
+        return byte >> 1 ^ -(byte & 1), pos + 1
+    value, end = read_uvarint(buf, pos, size)
+    if buf[end - 1] == 0 or value >> (32 if size == 5 else 64):
+        raise ValueError
+    return from_zigzag(value), end
+
+
+def _sized(buf: bytes, pos: int, stop: int) -> tuple[bytes | None, int]:
+    size, pos = _varint(buf, pos)
+    if size < 0:
+        if size != -1:
+            raise ValueError
+        return None, pos
+    end = pos + size
+    if end > stop:
+        raise ValueError
+    return buf[pos:end], end
+
+
+def _headers(buf: bytes, pos: int, stop: int) -> tuple[tuple[Any, ...], int]:
+    count, pos = _varint(buf, pos)
+    if not 0 <= 2 * count <= stop - pos:
+        raise ValueError
+    headers = []
+    for _ in range(count):
+        key, pos = _sized(buf, pos, stop)
+        if key is None:
+            raise ValueError
+        value, pos = _sized(buf, pos, stop)
+        headers.append((key.decode(), value))
+    return tuple(headers), pos

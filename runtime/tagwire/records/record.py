@@ -1,0 +1,65 @@
+"""A record as programs see it, whatever its format."""
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Header", "Headerset", "Record"]
+
+HeaderKey = str | int
+"""Text, and in KIP-82's first draft an int32."""
+Header = tuple[HeaderKey, bytes | None]
+Headerset = tuple[Header, ...]
+
+
+class Record:
+    """A record of a batch. Compared by its attributes; it does not change with the batch that it came from."""
+
+    __slots__ = ("attributes", "headers", "key", "offset", "timestamp", "tombstone", "value")
+
+    def __init__(
+        self,
+        offset: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Iterable[Header] = (),
+        *,
+        attributes: int = 0,
+        tombstone: bool | None = None,
+    ) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        """Milliseconds since 1970; -1 for none."""
+        self.key = key
+        self.value = value
+        self.headers: Headerset = tuple(headers)
+        """Keys and values, in the order of the bytes; keys may repeat."""
+        self.attributes = attributes
+        """The record's own attributes, beside those that its format has names for."""
+        self.tombstone = tombstone
+        """The tombstone flag; None where the format has none."""
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Whether compaction is to take it for a delete: by the flag, and without one by the null value."""
+        return self.value is None if self.tombstone is None else self.tombstone
+
+    def replace(self, **changes: Any) -> "Record":
+        """A copy with these attributes changed."""
+        values = {name: getattr(self, name) for name in self.__slots__} | changes
+        return Record(**values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        extra = "".join(
+            f", {name}={getattr(self, name)!r}"
+            for name, usual in (("headers", ()), ("attributes", 0), ("tombstone", None))
+            if getattr(self, name) != usual
+        )
+        return f"Record({self.offset}, {self.timestamp}, {self.key!r}, {self.value!r}{extra})"

@@ -1,0 +1,99 @@
+"""`tagwire convert`, `lint`, `collide`, and `explain --format`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire.annotations import parse_annotated
+from tagwire.records import Record, build, read_batches
+from tagwire_cli.app import app
+
+SPECS = Path(__file__).parents[2] / "message_specs"
+ONE = build([Record(5, 300, b"k", b"v")], "v1").encode()
+PACKED = build([Record(5, 300, b"k", b"v", (("h", None),))], "v2", compression="gzip").encode()
+
+
+def run(*arguments: str, data: bytes = b"") -> tuple[int, bytes, str]:
+    result = CliRunner().invoke(app, list(arguments), input=data)
+    return result.exit_code, result.stdout_bytes, result.stderr
+
+
+def test_convert() -> None:
+    code, out, err = run("convert", "v3", data=ONE + ONE)
+    assert (code, err) == (0, "")
+    assert [record.offset for batch in read_batches(out, "v3") for record in batch] == [5, 5]
+
+
+def test_convert_says_what_is_lost() -> None:
+    code, out, err = run("convert", "v1", data=PACKED)
+    assert code == 1 and "batch at offset 5: records[0].headers[0]: records have no headers there" in err
+    assert [len(batch) for batch in read_batches(out)] == [1]
+    assert run("convert", "v1", "--refuse-loss", data=PACKED)[:2] == (1, b"")
+
+
+def test_convert_in_hex() -> None:
+    code, out, _ = run("convert", "v1", "--hex", data=ONE.hex().encode())
+    assert code == 0 and bytes.fromhex(out.decode()) == ONE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "sentence"),
+    [
+        (("convert", "v22"), ONE, "there is no record format 'v22'"),
+        (("convert", "v2"), ONE[:-1], "found length"),
+        (("explain", "--format", "v22"), ONE, "there is no record format 'v22'"),
+        (("explain", "--format", "auto", "--request"), ONE, "--format goes without"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], data: bytes, sentence: str) -> None:
+    code, _, err = run(*arguments, data=data)
+    assert code in (1, 2) and sentence in err
+
+
+def test_explain_shows_what_packed_bytes_hold() -> None:
+    code, out, _ = run("explain", "--format", "auto", data=PACKED)
+    lines = out.decode().splitlines()
+    assert code == 0 and lines[0] == f"# v2: {len(PACKED)} bytes"
+    assert any(line.split()[:3] == ["+0", "16", "records[0].length"] for line in lines)
+    assert parse_annotated(out.decode()) == PACKED
+
+
+def test_explain_several_batches_up_to_the_fault() -> None:
+    damaged = ONE[:-1] + bytes((ONE[-1] ^ 1,))
+    code, out, err = run("explain", "--format", "v1", data=ONE + damaged)
+    text = out.decode()
+    assert code == 1 and text.count("# v1:") == 2 and "!" in text and "crc" in err
+    code, out, _ = run("explain", "--format", "v1", "--json", data=ONE + damaged)
+    assert [trace["error"] is None for trace in json.loads(out)] == [True, False]
+
+
+def test_explain_a_fault_in_packed_bytes() -> None:
+    broken = (
+        build([Record(5, 300, b"k", b"v")], "v2", compression="gzip").replace(count=2).encode()
+    )  # two records where one is
+    code, out, err = run("explain", "--format", "v2", data=broken)
+    assert code == 1 and "2 elements at byte 0 of the 9 unpacked" in err
+    assert parse_annotated(out.decode()) == broken
+
+
+def test_lint() -> None:
+    code, out, _ = run("lint", str(SPECS / "records"))
+    assert code == 0 and out.decode().count("TL03") == 1
+    code, out, _ = run("lint", "--json", str(SPECS / "drafts" / "smaller_batches" / "RecordBatchV3.json"))
+    assert code == 1 and json.loads(out)[0]["rule"] == "TL01"
+
+
+def test_collide() -> None:
+    drafts = SPECS / "drafts"
+    code, out, _ = run("collide", str(drafts / "kip82_int"), str(drafts / "kip87"))
+    assert code == 1 and "TL21" in out.decode() and "both have version 3 of ProduceRequest" in out.decode()
+    assert run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))[0] == 0
+    assert run("collide", str(drafts / "kip87"))[0] == 2
+
+
+@pytest.mark.parametrize("rule", ["TL01", "TL24", "TW001"])
+def test_rules_are_explained(rule: str) -> None:
+    code, out, _ = run("rule", rule)
+    assert code == 0 and out.decode().startswith(rule)
