@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which generate pack
 __all__ = ["ColumnRow", "measure_columns"]
 
 ColumnRow = dict[str, Any]
-"""`messages` and `way`, with `nanoseconds` for each message and `ratio` to the slowest way, or with `times_one_thread`."""
+"""`messages`, `way`, and `nanoseconds` for each with the `ratio` to the slowest way, or `times_one_thread`."""
 
 _SLOWEST: Final = "objects in pure Python, then Arrow"
 

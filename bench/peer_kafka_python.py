@@ -30,7 +30,7 @@ class KafkaPython(Library):
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
         container = import_module("kafka.protocol.data_container").DataContainer
-        return attributes(type(value).__slots__) if isinstance(value, container) else None  # type: ignore[attr-defined]
+        return attributes(type(value).__slots__) if isinstance(value, container) else None
 
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
