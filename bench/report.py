@@ -44,7 +44,7 @@ def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
             java
         )
     if "columns" in results:
-        title = "Arrow columns of 100,000 messages: time for each; in brackets how many times as fast as the first way"
+        title = "Arrow columns: CPU time for each message; in brackets how many times as fast as the first way"
         yield title, _columns(results["columns"])
     yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
     yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
