@@ -63,7 +63,7 @@ _OTHER_TYPE_NAMES: Final = {
 def type_name(format: str) -> str:
     """The name of an Arrow type that others gave, as far as we know it; else its format in the C data interface."""
     kind, _, width = format.partition(":")
-    if kind in ("w", "+w"):
+    if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
     return (_TYPE_NAMES | _OTHER_TYPE_NAMES).get(format, format)
 
