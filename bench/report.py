@@ -13,7 +13,7 @@ Table = list[tuple[str, ...]]
 
 def text(results: dict[str, Any]) -> str:
     """The tables of one run for a terminal."""
-    parts = [_heading(results)]
+    parts = [_heading(results), *_not_measured(results)]
     for title, table in _tables(results):
         parts.append(f"{title}\n\n{aligned(table)}")
     return "\n\n".join(parts) + "\n"
@@ -23,7 +23,7 @@ def markdown(runs: Sequence[dict[str, Any]]) -> str:
     """docs/benchmarks.md: what is measured, how, and the tables of each run."""
     parts = [_INTRODUCTION]
     for results in runs:
-        parts.append(f"## {_heading(results)}")
+        parts += [f"## {_heading(results)}", *_not_measured(results)]
         for title, table in _tables(results):
             parts.append(f"**{title}**\n\n{_piped(table)}")
     return "\n\n".join(parts) + "\n"
@@ -35,14 +35,18 @@ def _heading(results: dict[str, Any]) -> str:
     return f"CPython {results['python']}{build}, {results['engine']} engine: {libraries}"
 
 
+def _not_measured(results: dict[str, Any]) -> list[str]:
+    """Why there are no rows of Java."""
+    reason = results["java"]
+    return [f"Java's own classes were not measured: {reason}."] if isinstance(reason, str) else []
+
+
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
-    java = results.get("java", "not measured")
-    if not isinstance(java, str):
-        yield "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's", _java(
-            java
-        )
+    if not isinstance(results["java"], str):
+        title = "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's"
+        yield title, _java(results["java"])
     if "columns" in results:
         title = "Arrow columns: CPU time for each message; in brackets how many times as fast as the first way"
         yield title, _columns(results["columns"])
@@ -137,8 +141,9 @@ _INTRODUCTION = """\
 # Benchmarks
 
 tagwire, with its native engine and with its pure one, beside the Python libraries that speak the same protocol, and
-beside msgspec and protobuf. `make bench` measures; `python bench/run.py --write` wrote this page, from one run on each
-interpreter.
+beside msgspec and protobuf. `make bench` measured, and wrote this page: one run on each interpreter, each in an environment
+of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only shows that everything works;
+`make bench-compare BASE=commit` sets two commits beside each other, or a commit and the working tree.
 
 * **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
   checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
@@ -151,10 +156,19 @@ interpreter.
   within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. `gc=False` and
   `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The machine
   was shared: compare figures within a table, not between tables or pages.
+* **decode+touch all** reads every field of every struct and every element of every array after decoding, in the same way
+  for all libraries. What a library puts off is paid here: protobuf's objects; in tagwire those defaults that are structs.
+  A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of all versions,
+  kio those of one.
+* **Columns.** `tagwire.arrow.decode_column` beside what a program without it does: decode each message, and make Arrow arrays
+  of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so the garbage collector has
+  its part in that; in batches of 2,000 the ratios are about half as high. Two threads are in wall time: that row needs
+  idle cores.
 * **What is not won.** Where a message is mostly record bytes, every library mostly copies: a partition of the
   ProduceRequest is one object and one copy of a kilobyte, whose memory takes longer to get than its bytes to read. A
-  memoryview costs about what copying a kilobyte costs; it pays for large records. aiokafka's messages are plain tuples,
-  which cost least to construct.
+  memoryview costs about what copying a kilobyte costs; it pays for large records. Of these rows CPython's own share is
+  nine tenths, and [engine.md](engine.md#where-the-time-goes) shows what is left to win. aiokafka's messages are plain
+  tuples, which cost least to construct.
 * **Import.** In processes of their own, without the start-up files of an environment. The engine, or a message's
   serializers, are imported when it is first encoded or decoded.
 * **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
