@@ -141,9 +141,10 @@ _INTRODUCTION = """\
 # Benchmarks
 
 tagwire, with its native engine and with its pure one, beside the Python libraries that speak the same protocol, and
-beside msgspec and protobuf. `make bench` measured, and wrote this page: one run on each interpreter, each in an environment
-of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only shows that everything works;
-`make bench-compare BASE=commit` sets two commits beside each other, or a commit and the working tree.
+beside msgspec and protobuf. `make bench` measured, and wrote this page: one run on each interpreter, each in an
+environment of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only shows that
+everything works; `make bench-compare BASE=commit` sets two commits beside each other, or a commit and the working
+tree.
 
 * **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
   checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
@@ -154,16 +155,16 @@ of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=
   illegal nulls, the order of tags. The others check less.
 * **How.** CPU time of the thread, medians. In each round every library runs once, in a random order; a ratio is taken
   within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. `gc=False` and
-  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The machine
-  was shared: compare figures within a table, not between tables or pages.
-* **decode+touch all** reads every field of every struct and every element of every array after decoding, in the same way
-  for all libraries. What a library puts off is paid here: protobuf's objects; in tagwire those defaults that are structs.
-  A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of all versions,
-  kio those of one.
-* **Columns.** `tagwire.arrow.decode_column` beside what a program without it does: decode each message, and make Arrow arrays
-  of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so the garbage collector has
-  its part in that; in batches of 2,000 the ratios are about half as high. Two threads are in wall time: that row needs
-  idle cores.
+  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The
+  machine was shared: compare figures within a table, not between tables or pages.
+* **decode+touch all** reads every field of every struct and every element of every array after decoding, in the same
+  way for all libraries. What a library puts off is paid here: protobuf's objects; in tagwire those defaults that are
+  structs. A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of all
+  versions, kio those of one.
+* **Columns.** `tagwire.arrow.decode_column` beside what a program without it does: decode each message, and make Arrow
+  arrays of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so the garbage
+  collector has its part in that; in batches of 2,000 the ratios are about half as high. Two threads are in wall time:
+  that row needs idle cores.
 * **What is not won.** Where a message is mostly record bytes, every library mostly copies: a partition of the
   ProduceRequest is one object and one copy of a kilobyte, whose memory takes longer to get than its bytes to read. A
   memoryview costs about what copying a kilobyte costs; it pays for large records. Of these rows CPython's own share is
@@ -174,7 +175,7 @@ of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=
 * **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
   (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
   makes a memoryview of each bytes field, costs most. A refused input is read twice, the second time for the place of
-  the fault, but what was read first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests hold
-  peak memory below 150 times the input and a fixed part.
+  the fault, but what was read first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests
+  hold peak memory below 150 times the input and a fixed part.
 
 ![How many times tagwire's time each library takes](benchmarks.svg)"""
