@@ -20,9 +20,13 @@ registry = _Registry(
         "RequestHeader": ("request_header", "header", None, "clients"),
         "ResponseHeader": ("response_header", "header", None, "clients"),
     },
+    registers={
+        "IgHeaderKeys": "ig_header_keys",
+        "KafkaHeaderKeys": "kafka_header_keys",
+    },
 )
 
-__all__ = ["registry", *registry.names(), "ApiKey"]
+__all__ = ["registry", *registry.names(), "ApiKey", "IgHeaderKeys", "KafkaHeaderKeys"]
 
 
 def __getattr__(name: str) -> object:
