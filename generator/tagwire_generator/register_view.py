@@ -6,7 +6,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 from dataclasses import dataclass
 
 from tagwire_generator.data_view import prose
-from tagwire_generator.register_spec import Entry, RegisterSpec
+from tagwire_generator.register_spec import Entry, KeyRangeSpec, RegisterSpec
 
 __all__ = ["RegisterModuleView", "register_view"]
 
@@ -36,12 +36,14 @@ def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
         doc=prose(spec.about or f"The register {spec.name}."),
         name=spec.name,
         constants=tuple((spec.constant(entry), _value(spec, entry), _doc(entry)) for entry in entries),
-        ranges=tuple(
-            f"KeyRange({each.name!r}, {each.first:#010x}, {each.last:#010x}{', reserved=True' if each.reserved else ''})"
-            for each in ranges
-        ),
+        ranges=tuple(map(_range, ranges)),
         retriable=tuple(spec.constant(entry) for entry in entries if entry.retriable),
     )
+
+
+def _range(each: KeyRangeSpec) -> str:
+    reserved = ", reserved=True" if each.reserved else ""
+    return f"KeyRange({each.name!r}, {each.first:#010x}, {each.last:#010x}{reserved})"
 
 
 def _value(spec: RegisterSpec, entry: Entry) -> str:

@@ -74,7 +74,9 @@ def design(name: str, *paths: str) -> Design:
     return Design(name, tuple(spec(path) for path in paths))
 
 
-KIP82 = design("kip82", *(f"drafts/kip82_int/{name}.json" for name in ("records/MessageKip82Int", "clients/ProduceRequest")))
+KIP82 = design(
+    "kip82", *(f"drafts/kip82_int/{name}.json" for name in ("records/MessageKip82Int", "clients/ProduceRequest"))
+)
 KIP87 = design("kip87", *(f"drafts/kip87/{name}.json" for name in ("records/MessageKip87", "clients/ProduceRequest")))
 V1 = design("v1", "records/MessageV1.json")
 V2 = design("v2", "records/RecordBatchV2.json")

@@ -15,7 +15,24 @@ from tagwire.errors import SpecError
 __all__ = ["ClassFile", "Step"]
 
 _UTF8, _INT, _LONG, _DOUBLE, _CLASS, _STRING, _HANDLE = 1, 3, 5, 6, 7, 8, 15
-_SIZES: Final = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+_SIZES: Final = {
+    3: 4,
+    4: 4,
+    5: 8,
+    6: 8,
+    7: 2,
+    8: 2,
+    9: 4,
+    10: 4,
+    11: 4,
+    12: 4,
+    15: 3,
+    16: 2,
+    17: 4,
+    18: 4,
+    19: 2,
+    20: 2,
+}
 """The bytes behind the tag of each kind of constant but text."""
 _FAULTS: Final = (struct.error, IndexError, KeyError, TypeError, UnicodeDecodeError)
 

@@ -101,9 +101,7 @@ def _class(archive: zipfile.ZipFile, jar: Path, name: str) -> ClassFile:
 
 def _text(entries: list[Entry], jar: Path) -> str:
     """The register, a line an entry."""
-    rows = [
-        {"key": each.key, "name": each.name, **({"retriable": True} if each.retriable else {})} for each in entries
-    ]
+    rows = [{"key": each.key, "name": each.name, **({"retriable": True} if each.retriable else {})} for each in entries]
     head = f"// Written by `tagwire import --error-codes` from {jar.name}; not to be edited."
     lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)
     about = "What went wrong, by the number in a response."
