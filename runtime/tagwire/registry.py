@@ -60,10 +60,20 @@ class Registry:
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
     and attributes of the package know them, `names()` and iteration do not.
+    `registers` are the classes of constants that the package has beside its
+    messages, with their modules.
     """
 
-    def __init__(self, package: str, index: Index, *, aliases: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        package: str,
+        index: Index,
+        *,
+        aliases: dict[str, str] | None = None,
+        registers: dict[str, str] | None = None,
+    ) -> None:
         self._package = package
+        self.registers = registers or {}
         self._index = index
         self._aliases = aliases or {}
         self._by_key: dict[tuple[str, str, int], str] = {}
@@ -98,7 +108,7 @@ class Registry:
         return found
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: a message's class, its module, or `ApiKey`.
+        """An attribute of the package, imported now: a message's class, a register, the module of one, or `ApiKey`.
 
         The `__getattr__` of generated packages. Raises AttributeError.
         """
@@ -106,7 +116,9 @@ class Registry:
             return self[name]
         if name == "ApiKey":
             return import_module(f"{self._package}.api_key").ApiKey
-        if any(module == name for module, *_ in self._index.values()):
+        if name in self.registers:
+            return getattr(import_module(f"{self._package}.{self.registers[name]}"), name)
+        if name in self.registers.values() or any(module == name for module, *_ in self._index.values()):
             return import_module(f"{self._package}.{name}")
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 
