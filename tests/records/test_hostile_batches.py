@@ -162,7 +162,7 @@ except LimitError:
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
-    """Of the process, since the libraries that unpack allocate behind Python's back: 300 MB, of which 10 are allowed."""
+    """Of the process, since libraries allocate behind Python's back: 300 MB, of which 10 are allowed."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
