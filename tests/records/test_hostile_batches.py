@@ -253,6 +253,27 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
         assert fault(data, format).path == "headers"
 
 
+@pytest.mark.parametrize(
+    ("stated", "headers"),
+    [
+        (7, "00000001 00000000"),  # shorter than its one header
+        (9, "00000001 00000000"),  # longer
+        (2**31 - 1, "00000001 00000000"),
+        (-1, "00000001 00000000"),
+        (8, "00000001 ffffffff"),  # a null value
+        (8, "00000001 fffffffe"),
+        (8, "00000001 7fffffff"),
+        (4, "00000001"),  # no value at all
+    ],
+)
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int+kip87"])
+def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
+    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
+    body += struct.pack(">i", stated) + bytes.fromhex(headers) + struct.pack(">i", -1)
+    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+    assert fault(data, format).offset >= 28
+
+
 def test_limits_on_records_and_headers() -> None:
     records = [Record(index, 1, None, None, (("h", b""),)) for index in range(5)]
     data = build(records).encode()
