@@ -23,7 +23,7 @@ RULES: Final = {
     "TWL203": "an entry of an offset index points to the batch that has its offset",
     "TWL204": "an index has the name of a segment",
     "TWL211": "no record up to an entry of a time index is later than the entry says",
-    "TWL212": "an entry of a time index has an offset and a timestamp that the segment has",
+    "TWL212": "an entry of a time index has a timestamp and an offset that the segment has",
     "TWL221": "an entry of a transaction index is what its version says",
     "TWL222": "an entry of a transaction index belongs to an abort marker of its producer",
     "TWL223": "an aborted transaction with records in the segment is in its transaction index",

@@ -76,10 +76,11 @@ class Segment:
 
     def beside(self, kind: str) -> Path | None:
         """The file of this kind (index, timeindex, txnindex, snapshot), if there is one."""
-        if self.base_offset is None:
+        name = log_file(self.path)
+        if name is None or name.kind != "log":
             return None
         suffix = self.path.name.partition(".log")[2]
-        path = self.path.with_name(segment_file(self.base_offset, kind) + suffix)
+        path = self.path.with_name(segment_file(name.base_offset, kind) + suffix)
         return path if path.is_file() else None
 
     @cached_property
