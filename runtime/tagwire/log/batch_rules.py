@@ -18,8 +18,8 @@ class Seen(NamedTuple):
 
     position: int
     batch: RecordBatch
-    count: int
-    """Its records."""
+    records: int
+    """How many it has."""
     marker: int | None
     """The type of its first control record, 0 for an abort, 1 for a commit; None if it is no control batch."""
 

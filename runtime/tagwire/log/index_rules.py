@@ -16,7 +16,7 @@ from typing import Any
 
 from tagwire.log.batch_rules import Seen
 from tagwire.log.errors import LogError
-from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, placed_transactions
+from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
 from tagwire.log.rules import Problem
 from tagwire.log.segment import Segment
 
@@ -106,7 +106,7 @@ class TimeIndexRule(IndexRule):
         batch = seen.batch
         self.latest = max(self.latest, batch.max_timestamp)
         while self.next < len(self.index) and self.index[self.next].offset <= batch.last_offset:
-            self._settle(self.index.at(self.next), *self.index[self.next], batch.base_offset)
+            self._settle(self.index.at(self.next), self.index[self.next], batch.base_offset)
             self.next += 1
 
     def end(self) -> None:
@@ -114,7 +114,8 @@ class TimeIndexRule(IndexRule):
             timestamp, offset = self.index[number]
             self.say(self.index.at(number), "TWL212", f"{timestamp} at offset {offset}: the segment ends before it")
 
-    def _settle(self, at: int, timestamp: int, offset: int, base_offset: int) -> None:
+    def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
+        timestamp, offset = entry
         if self.latest > timestamp:
             self.say(at, "TWL211", f"{timestamp} at offset {offset}: there is {self.latest} at or before it")
         elif self.latest < timestamp or offset < base_offset:

@@ -159,15 +159,15 @@ class Scan:
                 expected = f"{_LEAST[magic]} or more for magic {magic}"
                 refuse(self.file, "TWL102", position + 8, f"a length of {length}", expected)
             return v3
-        return max(_LENGTH_END + length, v3)
+        return max(_LENGTH_END + int(length), v3)
 
     def _v3_size(self, position: int, left: int) -> int:
         """The size that the batch has if it is v3; 0 if it can't be."""
         head = self.data[position : position + _LONGEST_HEAD]
         try:
             length, begin = read_uvarint(head, 8)
-            fits = head[begin + 4] == 3 and begin + length <= left
-            return int(begin + length) if fits else 0
+            fits: bool = head[begin + 4] == 3 and begin + length <= left
+            return begin + length if fits else 0
         except (IndexError, ValueError):
             return 0
 

@@ -14,7 +14,6 @@ from tagwire.log.batch_rules import BatchRules, Seen, overlaps, zeros
 from tagwire.log.checkpoints import (
     placed_leader_epochs,
     read_json,
-    read_leader_epochs,
     read_offsets,
     read_properties,
 )
@@ -119,7 +118,7 @@ class _Verifier:
                 end = piece.end
             else:
                 seen = self.rules.check(piece.position, piece.batch, base_offset)
-                batches, records = batches + 1, records + seen.count
+                batches, records = batches + 1, records + seen.records
                 self._follow(seen, beside, problems)
                 end = piece.position + piece.batch.size
             if self.tell:
@@ -149,7 +148,7 @@ class _Transactions:
         """Take the next batch; an abort that its segment's index lacks is a problem."""
         batch = seen.batch
         if seen.marker is None:
-            if batch.is_transactional and seen.count:
+            if batch.is_transactional and seen.records:
                 self.open.setdefault(batch.producer_id, batch.base_offset)
             return None
         first = self.open.pop(batch.producer_id, None)
@@ -195,6 +194,7 @@ def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
     return check
 
 
+_INDEXES: Final = ("index", "timeindex", "txnindex")
 _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
     "leader-epoch-checkpoint": _leader_epochs,
     "partition.metadata": _reading(read_properties),
@@ -216,10 +216,9 @@ def _others(partition: Partition) -> Iterator[FileReport]:
             yield _report(path, _FILES[path.name])
         elif name and name.kind == "snapshot" and not name.state:
             yield _report(path, _reading(read_producer_snapshot))
-        elif name and name.kind in ("index", "timeindex", "txnindex") and not name.state:
-            if name.base_offset not in bases:
-                problem = Problem(0, "TWL204", f"there is no segment that begins at {name.base_offset}")
-                yield FileReport(path, 0, 0, path.stat().st_size, [problem])
+        elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
+            problem = Problem(0, "TWL204", f"there is no segment that begins at {name.base_offset}")
+            yield FileReport(path, 0, 0, path.stat().st_size, [problem])
 
 
 def _report(path: Path, check: Callable[[Path], list[Problem]]) -> FileReport:
