@@ -6,8 +6,9 @@ checksum agrees: the offset of magic 2 is not covered by it. Where offsets do
 not ascend, as few batches as possible are left out so that they do: a single
 wrong offset costs its own batch, not all that come behind it.
 
-Indexes and the checkpoint of leader epochs are made new. Snapshots of producers
-are left out: a broker that finds none makes them from the log.
+Indexes are made new; so is the checkpoint of leader epochs, if it does not fit.
+Snapshots of producers are left out: a broker that finds none makes them from
+the log.
 """
 
 import shutil
@@ -18,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules
-from tagwire.log.checkpoints import EpochStart, read_properties
+from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.partition import Partition
@@ -100,9 +101,7 @@ class _Salvage:
             yield self.segment(segment, after.base_offset if after else None)
         for snapshot in partition.metadata_snapshots:
             yield self.snapshot(snapshot)
-        if (partition.path / "leader-epoch-checkpoint").is_file():
-            lines = ["0", str(len(self.epochs)), *(f"{start.epoch} {start.start_offset}" for start in self.epochs)]
-            (self.folder / "leader-epoch-checkpoint").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self._leader_epochs(partition.path / "leader-epoch-checkpoint")
         self._copy(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
@@ -167,6 +166,23 @@ class _Salvage:
             return SalvageReport(snapshot.path, 0, 0, 0, snapshot.size, [problem_of(error, (0, snapshot.size))])
         shutil.copyfile(snapshot.path, self.folder / snapshot.path.name)
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
+
+    def _leader_epochs(self, path: Path) -> None:
+        """The checkpoint as it is, which knows leaders that wrote nothing, unless the batches say otherwise."""
+        if not path.is_file():
+            return
+        try:
+            known = read_leader_epochs(path)
+        except LogError:
+            known = []
+        # Where records were deleted, the first start is where the log begins, and leaders before it are gone.
+        starts = {start.epoch: start.start_offset for start in known[1:]}
+        later = [start for start in self.epochs if not known or start.epoch > known[0].epoch]
+        if known and all(starts.get(epoch, offset + 1) <= offset for epoch, offset in later):
+            shutil.copyfile(path, self.folder / path.name)
+            return
+        lines = ["0", str(len(self.epochs)), *(f"{start.epoch} {start.start_offset}" for start in self.epochs)]
+        (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
         """Copy properties, if they can be read."""

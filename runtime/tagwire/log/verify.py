@@ -97,6 +97,7 @@ class _Verifier:
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
         """The reports of a segment and of what stands beside it."""
         beside, faults = index_rules(segment)
+        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         with mapped(segment.path) as data:
             scan = Scan(str(segment.path), data, self.format, self.limits)
             report = self._batches(segment, scan, beside)
@@ -132,7 +133,8 @@ class _Verifier:
 
     def _follow(self, seen: Seen, beside: list[IndexRule], problems: list[Problem]) -> None:
         index = next((each for each in beside if isinstance(each, TransactionIndexRule)), None)
-        if aborted := self.transactions.see(seen):
+        aborted = self.transactions.see(seen)
+        if aborted and not self._unreadable_index:
             problems.extend(_missing(seen, aborted, index))
         for rule in beside:
             rule.see(seen)
