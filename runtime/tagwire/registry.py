@@ -37,6 +37,7 @@ class Frame:
     """A message as it came: its header (None for a record), itself, and the version that it was in."""
 
     __slots__ = ("header", "message", "version")
+    __match_args__ = ("header", "message", "version")
 
     def __init__(self, header: Message | None, message: Message, version: int) -> None:
         # Any: which classes they are depends on the bytes, and callers know their fields.
