@@ -76,5 +76,5 @@ def test_shapes_and_what_they_use(step: str) -> None:
 
 
 def test_every_template_is_listed() -> None:
-    names = {path.name for path in resources.folder("templates").iterdir()}
+    names = {path.name for path in resources.folder("templates").glob("*.jinja")}
     assert names == set(re.findall(r"`([\w.]+\.jinja)`", PAGE.partition("## Data classes")[0]))

@@ -185,10 +185,15 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
     made: list[Check] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
-        if spec_set.lock:
-            made.append(_against_lock(settings, reader, spec_set.lock, specs))
-        else:
+        if spec_set.lock is None:
             click.echo(f"{specs} has no lock file, and is not compared", err=True)
+        elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
+            name = os.path.relpath(spec_set.lock)
+            click.echo(
+                f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
+            )
+        else:
+            made.append(_against_lock(settings, reader, spec_set.lock, specs))
     return made
 
 
