@@ -41,7 +41,9 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     messages: list[type[Any]] = [registry[name] for name in registry.names()]
     _require("--kind", kind, {message.KIND for message in messages})
     _require("--component", component, {getattr(message, "COMPONENT", "") for message in messages})
-    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, getattr(each, "COMPONENT", ""))]
+    chosen = [
+        each for each in messages if kind in (None, each.KIND) and component in (None, getattr(each, "COMPONENT", ""))
+    ]
     if as_json:
         write_json([_facts(message) for message in chosen])
         return
