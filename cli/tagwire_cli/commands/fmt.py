@@ -69,10 +69,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
     if diff:
         lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}")
         for line in lines:
-            click.echo(line if line.endswith("
-") else f"{line}
-\ No newline at end of file
-", nl=False)
+            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
     else:
         click.echo(f"{'would format' if check else 'formatted'} {name}", err=True)
 
