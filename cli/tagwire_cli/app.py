@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "init": "tagwire_cli.commands.init",
     "generate": "tagwire_cli.commands.generate",
     "validate": "tagwire_cli.commands.validate",
+    "fmt": "tagwire_cli.commands.fmt",
     "rule": "tagwire_cli.commands.rule",
     "breaking": "tagwire_cli.commands.breaking",
     "lock": "tagwire_cli.commands.lock",

@@ -160,7 +160,9 @@ def test_every_rule_is_explained(rule: Rule[Any]) -> None:
     done = CliRunner().invoke(app, ["rule", rule.id.lower()])
     assert done.exit_code == 0
     assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
-    assert " ".join(done.stdout.split()).endswith(" ".join(rule.explanation.split()))
+    explanation, _, example = done.stdout.partition("\n\nbad:\n")
+    assert " ".join(rule.explanation.split()) in " ".join(explanation.split())
+    assert "\n\ngood:\n    " in example and ("\n\nreleased:\n" in explanation) == (rule.id in CHANGE_RULES)
 
 
 def test_the_list_of_rules() -> None:
@@ -171,4 +173,4 @@ def test_the_list_of_rules() -> None:
 def test_an_unknown_rule() -> None:
     done = CliRunner().invoke(app, ["rule", "TW60"])
     assert done.exit_code == 2
-    assert "there is no rule 'TW60'; `tagwire rule` lists them all" in done.stderr
+    assert "there is no rule 'TW60'; did you mean TW608? `tagwire rule` lists them all" in done.stderr
