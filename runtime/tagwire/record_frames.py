@@ -7,7 +7,9 @@ Three forms, each a layout of its own:
     value      coordinator logs, the record's value: int16 version, body; its key says what it is
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
-Record types repeat across the coordinators, so a reader is told the log.
+Record types repeat across the coordinators, so a reader is told the log. A
+tombstone is a coordinator record with a null value: it deletes what its key
+names, has no version, and is decoded to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -35,6 +37,8 @@ METADATA_LOGS: Final = ("cluster", "remote-log")
 FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
 """Coordinator keys have this version alone."""
+NO_VERSION: Final = -1
+"""Of a tombstone."""
 
 
 def _frame(name: str, *items: Item) -> Layout:
@@ -74,8 +78,10 @@ def decode_record(
 
     In the coordinator logs ("group", "transaction", "share") `data` is a key
     where `key` is None, and else the value that goes with it: `key` is then the
-    key's bytes or its message. Raises DecodeError, UnsupportedVersionError, and
-    TagwireError for a log that there is not.
+    key's bytes or its message. A value of None is a tombstone: the Frame's
+    message is None, its version -1. Raises DecodeError (also for None where
+    there are no tombstones), UnsupportedVersionError, and TagwireError for a
+    log that there is not.
     """
     record = _Record(registry, data, log, strict, views, limits, gc)
     if log in METADATA_LOGS:
@@ -93,6 +99,8 @@ def decode_record(
         from tagwire.shown import shown
 
         raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
+    if data is None:
+        return Frame(None, None, NO_VERSION)
     return record.value(key)
 
 
@@ -129,6 +137,8 @@ class _Record:
 
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
         """The bytes before the body, and where it begins."""
+        if self.data is None:
+            raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
         return reader.message(whole=False), reader.pos
 

@@ -34,11 +34,14 @@ class UnknownMessageError(TagwireError, LookupError):
 
 
 class Frame:
-    """A message as it came: its header (None for a record), itself, and the version that it was in."""
+    """A message as it came: its header (None for a record), itself, and the version that it was in.
+
+    A record that deletes has no message and version -1: see `tagwire.record_frames`.
+    """
 
     __slots__ = ("header", "message", "version")
 
-    def __init__(self, header: Message | None, message: Message, version: int) -> None:
+    def __init__(self, header: Message | None, message: Message | None, version: int) -> None:
         # Any: which classes they are depends on the bytes, and callers know their fields.
         self.header: Any = header
         self.message: Any = message
