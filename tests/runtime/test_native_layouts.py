@@ -195,22 +195,32 @@ ODD_FLOAT = WireType("float32", "floating", "float", "f", 4)
 INT64_FIELD = Fixed(WIRE_TYPES["int64"])
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
-    (around(Nested(inner(Item("size", Extent(INT64_FIELD)), NUMBER))), "the engine has no length int64"),
-    (around(Nested(inner(NUMBER, Item("size", Extent(INT32_FIELD))))), "size is framed"),
-    (around(Nested(inner(Item("size", Extent(INT32_FIELD, counts_itself=True)), NUMBER))), "size is framed"),
-    (around(Nested(inner(Item("count", Count(INT32_FIELD, "number")), NUMBER))), "count is framed"),
-    (around(Nested(inner(Item("number", INT8_FIELD, equals=2)))), "number is framed"),
-    (around(Sized(BYTES, None, nullable=False)), "the engine has no type"),
-    (around(Varint(64, zigzag=False, signed=True)), "the engine has no type"),
-    (around(Array(INT8_FIELD, None, nullable=False, counted_by="count")), "the engine has no type"),
-    (around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))), "the engine has no type"),
+    (
+        around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
+        "size counts itself, but measures number alone",
+    ),
+    (around(Nested(inner(Item("size", Extent(UINT64_FIELD)), NUMBER))), "size is a uint64 length of 64 bits"),
+    (around(Nested(inner(Item("number", UINT64_FIELD, equals=2)))), "number is no number of 64 bits"),
+    (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
+    (around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))), "ascends, but holds no structs"),
+    (
+        around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
+        "more than 8 lengths and checksums",
+    ),
+    (
+        around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
+        "two checksums begin at number",
+    ),
+    (
+        around(Nested(StructLayout("i", (NUMBER,), section=TaggedSection(), cls=Inner)), Item("size", Extent(INT8_FIELD))),
+        "i has tagged fields beside lengths",
+    ),
+    (
+        Layout("o", None, StructLayout("o", (UNNUMBERED, conditional("a")), cls=Outer)),
+        "unnumbered is no number that others could depend on",
+    ),
     (around(Fixed(ODD_FLOAT)), "the engine has no wire type float32"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
-    (around(Nested(StructLayout("plain", ()))), "plain has no class: its values are dicts"),
-    (
-        Layout("o", None, StructLayout("o", (Item("a", INT8_FIELD, condition=Condition("b", 1, 1)),), cls=Outer)),
-        "a depends",
-    ),
     (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
     (
         Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tagwire.layout_reader import LayoutReader
+from tagwire.layout_reader import decode
 from tagwire.limits import Limits
 from tagwire.records.format import Format
 from tagwire.records.record import Record
@@ -21,12 +21,14 @@ def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordB
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
-    reader = LayoutReader(format.head, buf, raw=memoryview(buf), offset=pos, limits=limits)
-    head = reader.message(whole=False)
-    for name in ("key", "value"):
-        if format.records is None and head[name] is not None:
-            head[name] = bytes(head[name])
-    return RecordBatch(format, head, buf, pos, reader.pos, limits)
+    plan = format.plans.head
+    has_records = format.records is not None  # packed or not, they stay where they are
+    if plan is not None:
+        head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
+    else:
+        raw = memoryview(buf) if has_records else buf
+        head, end = decode(format.head, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
+    return RecordBatch(format, head, buf, pos, end, limits)
 
 
 class RecordBatch:

@@ -24,6 +24,7 @@ from tagwire.layout import (
     StructLayout,
 )
 from tagwire.record_format import RecordFormat
+from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
 
 __all__ = ["VOCABULARY", "Format"]
@@ -108,6 +109,11 @@ class Format:
             for item in self.root.items
         )
         return Layout(self.name, None, StructLayout(self.root.name, items))
+
+    @cached_property
+    def plans(self) -> Plans:
+        """What the native engine has for this format."""
+        return Plans(self)
 
     @cached_property
     def codecs(self) -> tuple[str, ...]:
