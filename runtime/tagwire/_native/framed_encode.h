@@ -111,12 +111,15 @@ found:
     return 0;
 }
 
+/* `value` is NULL where the number is always the same, and objects do not have it. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_form *form = f->form;
-    int64_t x;
+    int64_t x = form->equals;
     int width;
-    if (tw_number_of(form, value, &x, w) < 0 || (form->follows_count && tw_follow_bits(form, object, &x, w) < 0))
+    if (value != NULL && tw_number_of(form, value, &x, w) < 0)
+        return -1;
+    if (form->follows_count && tw_follow_bits(form, object, &x, w) < 0)
         return -1;
     w->known[form->keep] = x;
     if ((form->is_checked && tw_check_number(form, x, w->known) < 0) || tw_make_room(w, 10) < 0)
@@ -271,9 +274,9 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_form *form = f->form;
-    PyObject *value = tw_value_of(s, f, object);
+    PyObject *value = f->slot == TW_NOWHERE ? NULL : tw_value_of(s, f, object);
     int64_t start = tw_written(w);
-    if (TW_UNLIKELY(value == NULL))
+    if (TW_UNLIKELY(value == NULL) && f->slot != TW_NOWHERE)
         return -1;
     if (form->is_number)
         return tw_write_framed_number(f, object, value, w);

@@ -112,7 +112,7 @@ cdef class FramedBuilder(Builder):
             fields[index].tag = -1
             fields[index].name = self.keep(item.name)
             fields[index].slot = TW_NOWHERE
-            if not isinstance(item.type, FRAMING) or (layout.cls is None and isinstance(item.type, Checksum)):
+            if has_value(layout.cls, item):
                 fields[index].slot = self.slot(layout.cls, item.name) if s.shape == TW_OBJECT else values
                 values += 1
             form.place = form.of = form.measured = form.covered = -1
@@ -247,6 +247,13 @@ cdef bint is_number(const tw_field *field):
     if field.kind == TW_VARINT:
         return field.bits == 32 or field.zigzag != TW_UNSIGNED
     return TW_INT8 <= field.kind <= TW_INT64
+
+
+cdef bint has_value(object cls, object item):
+    """Whether the values of a struct have a field: not what follows from others, nor what always is the same."""
+    if isinstance(item.type, FRAMING):
+        return cls is None and isinstance(item.type, Checksum)
+    return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
 
 
 def structs_of(struct):

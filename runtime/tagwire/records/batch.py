@@ -203,11 +203,9 @@ class RecordBatch:
 
         Raises EncodeError for a value that the format can't carry, or a field that it lacks.
         """
-        from tagwire.layout_writer import encode
-
         names = {role: item.name for role, item in self._format.fields.items()}
         head = self._head | {names.get(role, role): value for role, value in changes.items()}
-        data = encode(self._format.head, head)
+        data = self._format.encode_head(head)
         return read_batch(data, 0, self._format, self._limits)
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from tagwire.layout import (
     Sized,
     StructLayout,
 )
+from tagwire.layout_writer import encode
 from tagwire.record_format import RecordFormat
 from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
@@ -120,6 +121,11 @@ class Format:
         """The codecs by their numbers, as the spec calls them."""
         group = self.bits.get("compression")
         return group.values if group else ("none",)
+
+    def encode_head(self, head: dict[str, Any]) -> bytes:
+        """A batch or message of the values of its head. Raises EncodeError for a value that can't be."""
+        plan = self.plans.head
+        return encode(self.head, head) if plan is None else plan.encode(head)
 
     def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
         """The value of a role in the head of a batch."""

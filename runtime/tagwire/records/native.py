@@ -8,6 +8,7 @@ format alone, there are no plans, and the interpreter reads and writes.
 """
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.engines import engine
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire._engine import Elements, Plan
     from tagwire.records.format import Format
 
-__all__ = ["OFFSET", "SCALE", "TIMESTAMP", "Plans"]
+__all__ = ["OFFSET", "SCALE", "TIMESTAMP", "Plans", "Refusal", "Written", "write_natively"]
 
 OFFSET: Final = "the base of offsets"
 TIMESTAMP: Final = "the base of timestamps"
@@ -125,3 +126,41 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
     follows = tuple((bits[name].mask, *how) for name, how in _FOLLOWS.items() if name in bits)
     flags = {"attributes": ("tombstone", bits["is_tombstone"].mask)} if "is_tombstone" in bits else {}
     return {"bases": bases, "hidden": {"attributes": hidden}, "flags": flags, "follows": {"attributes": follows}}
+
+
+class Written:
+    """Records as bytes, with what the head of their batch says of them."""
+
+    __slots__ = ("data", "last_offset", "max_timestamp")
+
+    def __init__(self, data: bytes, last_offset: int, max_timestamp: int) -> None:
+        self.data = data
+        self.last_offset = last_offset
+        self.max_timestamp = max_timestamp
+
+
+class Refusal(Enum):
+    """Why the native engine wrote nothing."""
+
+    NONE_TRIED = "it has no plan"
+    UNSURE = "the interpreter may accept what it refused"
+    CERTAIN = "so must the interpreter"
+
+
+def write_natively(
+    format: "Format", records: list[Record], head: dict[str, Any], base_offset: Any, base_timestamp: Any
+) -> Written | Refusal:
+    """The records by the native engine; at least one, since an empty batch says other things."""
+    plans = format.plans
+    if plans.records is None:
+        return Refusal.NONE_TRIED
+    inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
+    try:
+        data, highest, is_unsure = plans.records.write(records, inputs)
+    except (OverflowError, TypeError):  # bases that are no numbers of 64 bits
+        return Refusal.NONE_TRIED
+    if data is not None:
+        tops = dict(zip(plans.records.inputs, highest, strict=True))
+        return Written(data, tops[OFFSET], tops.get(TIMESTAMP, -1))
+    has_bits = any(record.tombstone is not None or record.attributes for record in records)
+    return Refusal.UNSURE if is_unsure or has_bits else Refusal.CERTAIN
