@@ -27,6 +27,7 @@ class Plan:
         limits: Limits = ...,
         gc: bool = ...,
     ) -> tuple[Any, int]: ...
+    def decode_trusted(self, data: bytes, *, views: bool = ...) -> Any: ...
 
 class Elements:
     inputs: tuple[str, ...]

@@ -8,6 +8,7 @@ docs/engine.md first.
 
 from collections.abc import Mapping
 from types import MemberDescriptorType, NoneType
+from zlib import crc32
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cython cimport final, no_gc_clear

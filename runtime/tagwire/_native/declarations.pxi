@@ -16,7 +16,7 @@ cdef extern from "forms.h":
         uint8_t how
         Py_ssize_t slot, flag
     ctypedef struct tw_form:
-        uint8_t frame, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
+        uint8_t frame, is_usual, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
         uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, packing
         int8_t place, of, measured, covered
         int64_t guard_mask, guard_equals, equals, absent, hidden, packing_mask
@@ -27,6 +27,11 @@ cdef extern from "forms.h":
         Py_ssize_t bits_count, follows_count
         const tw_bits *bits
         const tw_follow *follows
+
+cdef extern from "crc32c.h":
+    ctypedef struct tw_crc32c_tables:
+        pass
+    void tw_crc32c_prepare(tw_crc32c_tables *)
 
 cdef extern from "plan.h":
     int TW_UNSIGNED, TW_ZIGZAG, TW_TWOS_COMPLEMENT
@@ -88,6 +93,7 @@ cdef extern from "plan.h":
         PyObject *uuid_safety
         Py_ssize_t uuid_int_slot, uuid_safety_slot
         int moves_views
+        tw_crc32c_tables crc32c
         PyObject **ints
     ctypedef struct tw_reader:
         const uint8_t *p
@@ -96,7 +102,7 @@ cdef extern from "plan.h":
         PyObject *views
         const tw_shared *shared
         int64_t elements, unknown_tags, unknown_tag_bytes
-        int untracked, packed
+        int untracked, packed, trusted
         int64_t *known
         PyObject *limits
         PyObject *numbers_tuple

@@ -34,6 +34,7 @@ typedef struct {
 
 struct tw_form {
     uint8_t frame;
+    uint8_t is_usual;     /* a value that nothing else depends on, or it on anything, but its base */
     uint8_t is_number;    /* read as a number first: all of integer types that fit 64 bits, and framing */
     uint8_t counts_itself;
     uint8_t algorithm;    /* of a checksum, and of the one that covers everything from here on */

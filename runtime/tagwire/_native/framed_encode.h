@@ -7,9 +7,9 @@
 #define TAGWIRE_FRAMED_ENCODE_H
 
 #include "encode.h"
+#include "framed_decode.h"
 
 /* In Cython (framing.pxi), with an exception where it fails. */
-static int64_t tw_checksum(int algorithm, const uint8_t *data, Py_ssize_t size);
 static PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 static PyObject *tw_plain_tuple(PyObject *value, Py_ssize_t size);
 static int tw_has_unknown_names(PyObject *names, PyObject *values);
@@ -220,7 +220,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
     if (form->frame == TW_CHECKSUM) {
         if (w->counting)
             return 0;
-        x = tw_checksum(form->algorithm, w->start + mark->covered, (Py_ssize_t)(tw_written(w) - mark->covered));
+        x = tw_checksum(w->shared, form->algorithm, w->start + mark->covered, (Py_ssize_t)(tw_written(w) - mark->covered));
         if (x < 0)
             return -1;
     } else if (form->counts_itself)
@@ -287,6 +287,26 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
+/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    int64_t x;
+    int width;
+    if (!f->form->is_number) {
+        if (f->kind == TW_BINARY && PyBytes_CheckExact(value))
+            return tw_write_block(f, TW_BYTES_DATA(value), TW_BYTES_SIZE(value), w);
+        return tw_write_value(f, value, w);
+    }
+    if (TW_UNLIKELY(tw_number_of(f->form, value, &x, w) < 0 || tw_make_room(w, 10) < 0))
+        return -1;
+    w->known[f->form->keep] = x;
+    width = tw_number_bytes(f, x, w->p);
+    if (TW_UNLIKELY(width < 0))
+        return -1;
+    w->p += width;
+    return 0;
+}
+
 /* Refuses a value for an item that another one says is not there. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
@@ -304,6 +324,12 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         const tw_form *form = f->form;
         int failed;
+        if (TW_LIKELY(form->is_usual)) {
+            PyObject *value = tw_value_of(s, f, object);
+            if (TW_UNLIKELY(value == NULL || tw_write_usual(f, value, w) < 0))
+                return -1;
+            continue;
+        }
         if (form->is_guarded && !tw_holds(form, w->known)) {
             if (tw_leave_out(s, f, object, w, marks) < 0)
                 return -1;

@@ -126,6 +126,7 @@ cdef class FramedBuilder(Builder):
                 if not form.is_number:
                     raise NotNative(f"elements that ascend by {item.name}, which is no number")
                 form.last, form.unsigned_order, form.is_checked = ordering[1], ordering[2], True
+            form.is_usual = item.is_plain and not (form.is_guarded or form.sum or form.last or form.ordered)
             known = Known()
             known.form = form
             known.place = form.place
@@ -291,12 +292,8 @@ cdef extern from "Python.h":
     int PyBUF_READ
 
 
-cdef int64_t checksum_of "tw_checksum"(int algorithm, const uint8_t *data, Py_ssize_t size) except -1:
-    from tagwire.checksums import checksum
-
-    if algorithm == TW_CRC32:
-        return checksum("crc32", PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
-    return checksum("crc32c", PyBytes_FromStringAndSize(<const char *>data, size))
+cdef int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) except -1:
+    return crc32(PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
 
 
 cdef object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):

@@ -5,6 +5,7 @@
 #ifndef TAGWIRE_PLAN_H
 #define TAGWIRE_PLAN_H
 
+#include "crc32c.h"
 #include "forms.h"
 
 enum tw_kind {
@@ -96,6 +97,7 @@ typedef struct {
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
     int moves_views;        /* whether a copy of a view can be moved to other bytes of it */
+    tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
 } tw_shared;
 
@@ -109,6 +111,7 @@ typedef struct {
     int64_t *known;         /* registers: numbers of record formats that others depend on */
     PyObject *limits;       /* Limits: of packed bytes */
     int packed;             /* what is read was packed */
+    int trusted;            /* checksums are not held against the bytes */
     const uint8_t *numbers; /* the bytes of the last array of int32, and what was made of them: see tw_same_numbers */
     PyObject *numbers_tuple;
 } tw_reader;

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tagwire.layout_reader import decode
-from tagwire.limits import Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format import Format
 from tagwire.records.record import Record
 from tagwire.records.walk import Walk, max_timestamp, unpacked
@@ -13,7 +13,7 @@ from tagwire.records.walk import Walk, max_timestamp, unpacked
 if TYPE_CHECKING:
     from tagwire.records.messages import Messages
 
-__all__ = ["RecordBatch", "read_batch"]
+__all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
 def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordBatch":
@@ -29,6 +29,15 @@ def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordB
         raw = memoryview(buf) if has_records else buf
         head, end = decode(format.head, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
     return RecordBatch(format, head, buf, pos, end, limits)
+
+
+def own_batch(format: Format, data: bytes) -> "RecordBatch":
+    """The batch, or outermost message, that we have just made: nothing is verified again."""
+    plan = format.plans.head
+    if plan is None:
+        return read_batch(data, 0, format, DEFAULT_LIMITS)
+    head = plan.decode_trusted(data, views=format.records is not None)
+    return RecordBatch(format, head, data, 0, len(data), DEFAULT_LIMITS)
 
 
 class RecordBatch:

@@ -20,7 +20,7 @@ from tagwire.layout_writer import LayoutWriter, encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
-from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.batch import RecordBatch, own_batch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.native import Refusal, Written, write_natively
@@ -146,7 +146,7 @@ class BatchBuilder:
         head["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
             head[format.fields["count"].name] = len(self.records)
-        return read_batch(format.encode_head(head), 0, format, DEFAULT_LIMITS)
+        return own_batch(format, format.encode_head(head))
 
     def top(self, highest: int) -> int:
         """The highest timestamp of the batch, where the records have `highest`."""
@@ -271,7 +271,7 @@ class BatchBuilder:
             base_timestamp=self.top(found.max_timestamp),
         )
         data = self.format.encode_head({**head, "key": None, "value": pack(codec, found.data)})
-        return read_batch(data, 0, self.format, DEFAULT_LIMITS)
+        return own_batch(self.format, data)
 
     def written_messages(self, base: int) -> Written:
         """The messages, whose offsets are counted from `base`."""
