@@ -245,6 +245,21 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(form, r, x));
 }
 
+/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
+{
+    int64_t x;
+    if (f->form->is_number) {
+        if (TW_UNLIKELY(tw_read_number(f, r, &x) < 0))
+            return NULL;
+        r->known[f->form->keep] = x;
+        return tw_new_number(f->form, r, x);
+    }
+    if (f->kind == TW_BINARY)
+        return tw_new_sized(f, r);
+    return f->kind == TW_ARRAY ? tw_read_array(f, r) : tw_read_value(f, r);
+}
+
 static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
 {
     const tw_form *form = f->form;
@@ -272,9 +287,11 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     PyObject *made = tw_new_made(s, r);
     if (made == NULL)
         return NULL;
-    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++)
-        if (TW_UNLIKELY(tw_read_item(s, f, r, made) < 0))
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int failed = f->form->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
+        if (TW_UNLIKELY(failed < 0))
             goto fault;
+    }
     if (TW_UNLIKELY(s->enclosed && r->p != r->end))
         goto fault;
     if (s->shape == TW_OBJECT) {
