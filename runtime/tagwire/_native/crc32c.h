@@ -22,7 +22,7 @@ typedef struct {
     int by_processor;
 } tw_crc32c_tables;
 
-static void tw_crc32c_prepare(tw_crc32c_tables *t)
+static inline void tw_crc32c_prepare(tw_crc32c_tables *t)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
@@ -69,7 +69,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(uint32_
 }
 #endif
 
-static uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
+static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42
     if (t->by_processor)

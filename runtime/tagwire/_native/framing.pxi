@@ -126,7 +126,7 @@ cdef class FramedBuilder(Builder):
                 if not form.is_number:
                     raise NotNative(f"elements that ascend by {item.name}, which is no number")
                 form.last, form.unsigned_order, form.is_checked = ordering[1], ordering[2], True
-            form.is_usual = item.is_plain and not (form.is_guarded or form.sum or form.last or form.ordered)
+            form.is_usual = item.is_plain and not (form.is_guarded or form.sum or form.last or is_stated(item.type))
             known = Known()
             known.form = form
             known.place = form.place

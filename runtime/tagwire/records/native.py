@@ -162,5 +162,5 @@ def write_natively(
     if data is not None:
         tops = dict(zip(plans.records.inputs, highest, strict=True))
         return Written(data, tops[OFFSET], tops.get(TIMESTAMP, -1))
-    has_bits = any(record.tombstone is not None or record.attributes for record in records)
+    has_bits = any(record.tombstone is not None or record.attributes != 0 for record in records)
     return Refusal.UNSURE if is_unsure or has_bits else Refusal.CERTAIN

@@ -112,13 +112,18 @@ class Walk:
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
-        if count is not None and plain_records.fits(self.format) and self.limits.elements is None:
+        if count is not None and plain_records.fits(self.format) and not self.bounds_records():
             for record in plain_records.read(self, count):
                 yield record
                 index += 1
             if index == count and self.reader.pos == self.end:
                 return
         yield from self.by_layout(index, self.reader.pos, count or 0)
+
+    def bounds_records(self) -> bool:
+        """Whether the limits bound what straight lines do not count."""
+        deepest = self.limits.depth
+        return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int) -> Iterator[Record]:
         """The records from this one on by the layout; `elements` were counted before it, or stated."""
