@@ -43,7 +43,7 @@ class Elements:
     ) -> None: ...
     def read(
         self,
-        data: bytes,
+        data: bytes | bytearray,
         pos: int,
         end: int,
         count: int | None,

@@ -17,8 +17,11 @@
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* reflected */
 
+#define TW_LANE 1024 /* bytes of each of three sums that the processor works on at once */
+
 typedef struct {
     uint32_t table[8][256];
+    uint32_t over[4][256];  /* what a sum becomes behind TW_LANE zeros, by its bytes */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -34,6 +37,13 @@ static inline void tw_crc32c_prepare(tw_crc32c_tables *t)
         for (int byte = 0; byte < 256; byte++) {
             uint32_t crc = t->table[slice - 1][byte];
             t->table[slice][byte] = crc >> 8 ^ t->table[0][crc & 0xFF];
+        }
+    for (int byte = 0; byte < 4; byte++)
+        for (uint32_t value = 0; value < 256; value++) {
+            uint32_t crc = value << 8 * byte;
+            for (int zero = 0; zero < TW_LANE; zero++)
+                crc = crc >> 8 ^ t->table[0][crc & 0xFF];
+            t->over[byte][value] = crc;
         }
     t->by_processor = 0;
 #ifdef TW_HAS_SSE42
@@ -55,9 +65,28 @@ static uint32_t tw_crc32c_by_tables(const tw_crc32c_tables *t, uint32_t crc, con
 }
 
 #ifdef TW_HAS_SSE42
-__attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(uint32_t crc, const uint8_t *p, int64_t size)
+static inline uint32_t tw_over_a_lane(const tw_crc32c_tables *t, uint32_t crc)
+{
+    return t->over[0][crc & 0xFF] ^ t->over[1][crc >> 8 & 0xFF] ^ t->over[2][crc >> 16 & 0xFF] ^ t->over[3][crc >> 24];
+}
+
+__attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
+    const tw_crc32c_tables *t, uint32_t crc, const uint8_t *p, int64_t size)
 {
     uint64_t sum = crc, word;
+    for (; size >= 3 * TW_LANE; p += 3 * TW_LANE, size -= 3 * TW_LANE) {
+        uint64_t second = 0, third = 0;
+        for (int at = 0; at < TW_LANE; at += 8) {
+            memcpy(&word, p + at, 8);
+            sum = _mm_crc32_u64(sum, word);
+            memcpy(&word, p + TW_LANE + at, 8);
+            second = _mm_crc32_u64(second, word);
+            memcpy(&word, p + 2 * TW_LANE + at, 8);
+            third = _mm_crc32_u64(third, word);
+        }
+        sum = tw_over_a_lane(t, (uint32_t)sum) ^ second;
+        sum = tw_over_a_lane(t, (uint32_t)sum) ^ third;
+    }
     for (; size >= 8; p += 8, size -= 8) {
         memcpy(&word, p, 8);
         sum = _mm_crc32_u64(sum, word);
@@ -73,7 +102,7 @@ static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, in
 {
 #ifdef TW_HAS_SSE42
     if (t->by_processor)
-        return ~tw_crc32c_by_processor(~0u, p, size);
+        return ~tw_crc32c_by_processor(t, ~0u, p, size);
 #endif
     return ~tw_crc32c_by_tables(t, ~0u, p, size);
 }

@@ -137,6 +137,7 @@ cdef extern from "encode.h":
 
 cdef extern from "framed_decode.h":
     PyObject *tw_read_framed(const tw_struct *, tw_reader *)
+    PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)
 
 cdef extern from "framed_encode.h":
     int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
@@ -146,3 +147,5 @@ cdef extern from "Python.h":
     void PyErr_Clear()
     int PyErr_ExceptionMatches(object)
     PyTypeObject *Py_TYPE(object)
+    Py_ssize_t Py_REFCNT(PyObject *)
+    char *PyByteArray_AsString(object) except NULL

@@ -51,7 +51,7 @@ cdef class Elements:
             known[self.places[index]] = inputs[index]
         return 0
 
-    def read(self, bytes data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
+    def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """An iterator over `count` elements (None: all that there are) from `pos` to `end`.
 
         Where the plan refuses one, `rest(index, pos, elements)` must give an
@@ -62,13 +62,13 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data
+        reading.data = data if type(data) is bytes else memoryview(data)  # which keeps a bytearray from moving
         reading.views = views
         reading.rest = rest
         reading.limits = limits
         reading.left = -1 if count is None else count
         self.fill(reading.known, inputs)
-        reading.r.start = TW_BYTES_DATA(<PyObject *>data)
+        reading.r.start = TW_BYTES_DATA(<PyObject *>data) if type(data) is bytes else <uint8_t *>PyByteArray_AsString(data)
         reading.r.p = reading.r.start + pos
         reading.r.end = reading.r.start + end
         reading.r.views = NULL if views is None else <PyObject *>views
@@ -161,11 +161,15 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 @final
 @no_gc_clear
 cdef class Reading:
-    """Elements that are read when they are asked for."""
+    """Elements that are read when they are asked for.
+
+    Who walks over them in a loop has dropped the last but one by the time that
+    he asks for the next: it is filled again, as `zip` does it with its tuples.
+    """
 
     cdef Elements plan
-    cdef bytes data
-    cdef object views, limits, rest, others
+    cdef object data, views, limits, rest, others
+    cdef object last, last_but_one
     cdef tw_reader r
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t left, index, most
@@ -185,6 +189,7 @@ cdef class Reading:
             return next(self.others)
         if self.left == 0 or (self.left < 0 and self.r.p == self.r.end):
             if self.r.p == self.r.end:
+                self.last = self.last_but_one = None
                 raise StopIteration
             return self.refused(start, elements)
         if self.busy:
@@ -192,14 +197,24 @@ cdef class Reading:
         if self.left < 0:
             self.r.elements -= 1
         self.busy = True
-        value = NULL if self.r.elements < 0 else tw_read_framed(self.plan.element, &self.r)
+        value = NULL if self.r.elements < 0 else self.read()
         self.busy = False
         if value == NULL:
             return self.refused(start, elements)
         if self.left > 0:
             self.left -= 1
         self.index += 1
-        return taken(value)
+        self.last_but_one = self.last
+        self.last = taken(value)
+        return self.last
+
+    cdef inline PyObject *read(self) noexcept:
+        cdef PyObject *made = <PyObject *>self.last_but_one
+        if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
+            return tw_read_framed(self.plan.element, &self.r)
+        Py_INCREF(self.last_but_one)  # what is read gets this reference
+        self.last_but_one = None
+        return tw_read_again(self.plan.element, &self.r, made)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
         """Let the interpreter go on from the element that was refused, and raise its error."""

@@ -281,10 +281,10 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
+/* The values of a struct into what was just made for it, whose reference is given up where it fails. */
+static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *around = r->end;
-    PyObject *made = tw_new_made(s, r);
     if (made == NULL)
         return NULL;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
@@ -307,6 +307,25 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 fault:
     Py_DECREF(made);
     return NULL;
+}
+
+static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
+{
+    return tw_read_into(s, r, tw_new_made(s, r));
+}
+
+/* As tw_read_framed, in an object that was made before, and that nobody else has any more. */
+static PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        if (f->slot != TW_NOWHERE)
+            Py_CLEAR(TW_SLOT(made, f->slot));
+        if (f->form->flag_mask)
+            Py_CLEAR(TW_SLOT(made, f->form->flag_slot));
+    }
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
+        Py_CLEAR(TW_SLOT(made, f->slot));
+    return tw_read_into(s, r, made);
 }
 
 #endif

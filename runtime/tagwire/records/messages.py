@@ -98,7 +98,7 @@ class Messages:
 
     def heads(self, index: int = 0, pos: int = 0, elements: int = 0) -> Iterator[dict[str, Any]]:
         """The messages, one after the other; from the one at `pos` on, before which so many elements were counted."""
-        reader = LayoutReader(self.format.head, self.data, offset=pos, limits=self.limits)
+        reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements
         while reader.left:

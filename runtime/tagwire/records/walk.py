@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from tagwire.compression import PackingFault, unpack
+from tagwire.compression import PackingFault, unpack_in_place
 from tagwire.errors import DecodeError, LimitError
 from tagwire.layout import Array
 from tagwire.layout_reader import LayoutReader
@@ -24,10 +24,10 @@ from tagwire.records.record import Record
 __all__ = ["Walk", "unpacked"]
 
 
-def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes:
-    """What packed bytes hold; they stand at `offset` of the input. Raises DecodeError, LimitError."""
+def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
+    """What packed bytes hold, only to be read; they stand at `offset` of the input. Raises DecodeError, LimitError."""
     try:
-        return unpack(codec, data, limits)
+        return unpack_in_place(codec, data, limits)
     except PackingFault as fault:
         error = LimitError if fault.is_limit else DecodeError
         raise error(
@@ -51,7 +51,7 @@ class Walk:
         self,
         format: Format,
         head: dict[str, Any],
-        data: bytes,
+        data: bytes | bytearray,
         pos: int,
         end: int,
         *,
@@ -75,7 +75,7 @@ class Walk:
     @cached_property
     def reader(self) -> LayoutReader:
         """The interpreter at the first record."""
-        reader = LayoutReader(self.format.layout, self.data, offset=self.pos, limits=self.limits)
+        reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
         reader.packed_at = self.packed_at
         reader.path = [self.name]
