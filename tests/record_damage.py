@@ -22,8 +22,10 @@ __all__ = ["damaged", "odd_records", "records_for"]
 
 _NUMBERS: Final = tuple(
     bytes.fromhex(text)
-    for text in ("00", "01", "02", "03", "7f", "80", "ff", "8000", "8100", "ffffffff0f", "feffffff0f", "ffffffff7f")
-    + ("ffff", "fffe", "7fffffff", "80000000", "ffffffff", "ffffffffffffffffff01", "feffffffffffffffff01", "808001")
+    for text in (
+        *("00", "01", "02", "03", "7f", "80", "ff", "8000", "8100", "ffffffff0f", "feffffff0f", "ffffffff7f"),
+        *("ffff", "fffe", "7fffffff", "80000000", "ffffffff", "ffffffffffffffffff01", "feffffffffffffffff01", "808001"),
+    )
 )
 _CODECS: Final = ("none", "gzip")
 
@@ -139,8 +141,10 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
     "timestamp": (0, -1, 2**40, -(2**63), 2**63 - 1, 2**63 + 5, 2**80, _Int(9), 2.5, None),
     "key": (None, b"", bytearray(b"ba"), memoryview(b"mv"), memoryview(b"abcd")[::2], "text", 7, _Index()),
     "value": (None, b"", b"x" * 70, bytearray(b"ba"), memoryview(b"mv"), "text", 7),
-    "headers": ((), [], (("h", b""),), [["h", b"1"]], (("h", None),), ((1, b""),), (("h",),), (("h", b"", 3),), None)
-    + (((1, b""), (2, b"")), ((2, b""), (1, b"")), ((-1, b""),), (("\ud800", b""),), ((_Index(), b""),), 7, "ab"),
+    "headers": (
+        *((), [], (("h", b""),), [["h", b"1"]], (("h", None),), ((1, b""),), (("h",),), (("h", b"", 3),), None),
+        *(((1, b""), (2, b"")), ((2, b""), (1, b"")), ((-1, b""),), (("\ud800", b""),), ((_Index(), b""),), 7, "ab"),
+    ),
     "attributes": (0, 1, 2, 3, 0x10, 0x20, 127, 128, -128, -129, True, _Int(1)),
     "tombstone": (None, True, False, 1, "yes"),
 }

@@ -65,7 +65,7 @@ class Messages:
         return int(self.offsets[0] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """The offsets as they stand in the messages, all of which are read, so that a wrapper at fault has no records."""
+        """The offsets as they stand in the messages. All are read, so that a wrapper at fault has no records."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]

@@ -39,11 +39,12 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 class Plans:
     """What the native engine has for a format; None where it has nothing."""
 
+    head: "Plan | None" = None
+    """Everything but the records; of messages, the whole message."""
+    records: "Elements | None" = None
+    """Records, and messages as records, one behind the other."""
+
     def __init__(self, format: "Format") -> None:
-        self.head: Plan | None = None
-        """Everything but the records; of messages, the whole message."""
-        self.records: Elements | None = None
-        """Records, and messages as records, one behind the other."""
         if engine() == "python":
             return
         from tagwire._engine import Elements, NotNative, Plan
