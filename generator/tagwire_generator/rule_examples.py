@@ -8,7 +8,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["EXAMPLES", "Example", "example_lines", "spec_texts"]
 
@@ -43,7 +43,7 @@ def _read() -> dict[str, Example]:
     return {id: Example(id, **{key: _text(value) for key, value in row.items()}) for id, row in rows.items()}
 
 
-def _text(value: object) -> object:
+def _text(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
