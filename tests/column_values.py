@@ -3,19 +3,48 @@
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 import pytest
+from damage import Sample
 from native_engine import Plan
 
 import tagwire
-from tagwire import Struct
+from tagwire import DecodeError, Struct, arrow
+from tagwire.arrow.errors import described
+from tagwire_messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
-__all__ = ["ENGINES", "in_columns"]
+__all__ = ["COMMIT", "ENGINES", "column", "columns_of", "expected_row", "in_columns"]
 
 ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
     "python",
 ]
 """For `TAGWIRE_ENGINE`: columns look at it at each call."""
+
+COMMIT = OffsetCommitRequest(
+    group_id="g",
+    member_id="mé",
+    topics=[
+        OffsetCommitRequestTopic(
+            name="a topic with a long name",
+            partitions=[OffsetCommitRequestPartition(partition_index=3, committed_metadata=None)],
+            unknown_tags={5: b"abc"},
+        )
+    ],
+)
+"""A message of version 8 with a bit of everything."""
+
+
+def column(result: Any) -> list[Any]:
+    """The values of a result, which pyarrow finds in order."""
+    array = pa.array(result)
+    array.validate(full=True)
+    values: list[Any] = array.to_pylist()
+    return values
 
 
 def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:
@@ -34,3 +63,20 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
     if isinstance(value, tuple):
         return [_plain(element, version, has_tags) for element in value]
     return value.bytes if isinstance(value, UUID) else value
+
+
+def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
+    """What `errors="column"` should give for some bytes, by decoding them alone."""
+    try:
+        value = sample.cls.decode(data, sample.version, **how)
+    except DecodeError as error:
+        return {"value": None, "error": described(error)}
+    return {"value": in_columns(value, sample.version), "error": None}
+
+
+def columns_of(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
+    """Rows decoded as columns, as pyarrow finds them."""
+    columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
+    columns.validate(full=True)
+    found: list[Any] = columns.to_pylist()
+    return found

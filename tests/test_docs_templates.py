@@ -15,13 +15,14 @@ from tagwire_generator import (
     message_view,
     package_view,
     read_steps,
+    register_view,
     resources,
     serializer_view,
     write_steps,
 )
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (data_view, format_view, serializer_view, read_steps, write_steps, package_view, message_view)
+MODULES = (data_view, format_view, register_view, serializer_view, read_steps, write_steps, package_view, message_view)
 VIEWS = {
     name: value
     for module in MODULES

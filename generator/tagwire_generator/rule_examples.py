@@ -19,6 +19,7 @@ _MESSAGE: Final = {
     "flexibleVersions": '"1+"',
     "fields": "[]",
 }
+_REGISTER: Final = {"name": '"Sample"', "type": '"register"', "keys": '"uint32"', "entries": "[]"}
 _FORMAT: Final = {"name": '"Sample"', "type": '"format"', "format": '"sample"', "fields": "[]"}
 
 
@@ -64,7 +65,7 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
     """The whole specs that a text of an example stands for, by file name."""
     if example.whole:
         return {"Sample.json": text}
-    base = _FORMAT if example.rule.startswith(("TW0", "TL0", "TL21", "TL22")) else _MESSAGE
+    base = _base(example.rule)
     if not text.partition(":")[0].endswith(".json"):
         return {"Sample.json": _spec(base, text)}
     files: dict[str, str] = {}
@@ -73,6 +74,13 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
         stem = name.rpartition("/")[2].removesuffix(".json")
         files[name] = _spec(base | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
     return files
+
+
+def _base(rule: str) -> dict[str, str]:
+    """The keys that a rule's examples need not say."""
+    if rule in ("TW012", "TW013", "TW014", "TW015"):
+        return _REGISTER
+    return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 
 
 def _spec(base: dict[str, str], text: str) -> str:

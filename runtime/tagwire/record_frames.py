@@ -7,7 +7,9 @@ Three forms, each a layout of its own:
     value      coordinator logs, the record's value: int16 version, body; its key says what it is
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
-Record types repeat across the coordinators, so a reader is told the log.
+Record types repeat across the coordinators, so a reader is told the log. A
+tombstone is a coordinator record with a null value: it deletes what its key
+names, has no version, and is decoded to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -35,6 +37,8 @@ METADATA_LOGS: Final = ("cluster", "remote-log")
 FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
 """Coordinator keys have this version alone."""
+NO_VERSION: Final = -1
+"""Of a tombstone."""
 
 
 def _frame(name: str, *items: Item) -> Layout:
@@ -68,43 +72,51 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def decode_record(
-    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits
+    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Frame:
     """The record of a log; `Frame.header` is None.
 
     In the coordinator logs ("group", "transaction", "share") `data` is a key
     where `key` is None, and else the value that goes with it: `key` is then the
-    key's bytes or its message. Raises DecodeError, UnsupportedVersionError, and
-    TagwireError for a log that there is not.
+    key's bytes or its message. A value of None is a tombstone: the Frame's
+    message is None, its version -1. Raises DecodeError (also for None where
+    there are no tombstones), UnsupportedVersionError, and TagwireError for a
+    log that there is not.
     """
+    record = _Record(registry, data, log, strict, views, limits, gc)
     if log in METADATA_LOGS:
-        return _Record(registry, data, log, strict, views, limits).metadata()
+        return record.metadata()
     if log not in COORDINATOR_LOGS:
         from tagwire.shown import near, shown
 
         logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
         raise TagwireError(f"{shown(log)} is no log; expected {', '.join(logs)}{near(log, logs)}")
     if key is None:
-        return _Record(registry, data, log, strict, views, limits).key()
+        return record.key()
     if isinstance(key, bytes | bytearray | memoryview):
-        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits).message
+        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits, gc=gc).message
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.shown import shown
 
         raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
-    return _Record(registry, data, log, strict, views, limits).value(key)
+    if data is None:
+        return Frame(None, None, NO_VERSION)
+    return record.value(key)
 
 
 class _Record:
     """One record's bytes, and how to read them."""
 
-    def __init__(self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits) -> None:
+    def __init__(
+        self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits, gc: bool
+    ) -> None:
         self.registry = registry
         self.data = data
         self.log = log
         self.strict = strict
         self.views = views
         self.limits = limits
+        self.gc = gc
 
     def key(self) -> Frame:
         frame, start = self.read(_KEY)
@@ -125,6 +137,8 @@ class _Record:
 
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
         """The bytes before the body, and where it begins."""
+        if self.data is None:
+            raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
         return reader.message(whole=False), reader.pos
 
@@ -144,7 +158,8 @@ class _Record:
     def body(self, cls: type[Message], version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
-        message = read_rest(cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits)
+        how: dict[str, Any] = {"strict": self.strict, "views": self.views, "limits": self.limits, "gc": self.gc}
+        message = read_rest(cls, self.data, version, start, **how)
         return Frame(None, message, version)
 
     def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
+from tagwire.log.rules import RULES as LOG_RULES
 from tagwire_cli.app import app
 from tagwire_generator.design_rules import DESIGN_RULES
 from tagwire_generator.rules import CHANGE_RULES, RULES, Rule
@@ -167,7 +168,12 @@ def test_every_rule_is_explained(rule: Rule[Any]) -> None:
 
 def test_the_list_of_rules() -> None:
     lines = CliRunner().invoke(app, ["rule"]).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES]
+    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES, *LOG_RULES]
+
+
+def test_a_rule_about_logs() -> None:
+    done = CliRunner().invoke(app, ["rule", "twl108"])
+    assert done.stdout == f"TWL108: {LOG_RULES['TWL108']}\n"
 
 
 def test_an_unknown_rule() -> None:

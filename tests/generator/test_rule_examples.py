@@ -12,9 +12,9 @@ from tagwire_generator.lint import lint
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reader import read_spec
 from tagwire_generator.rule_examples import EXAMPLES, Example, spec_texts
-from tagwire_generator.rules import CHANGE_RULES, RULES, Rule
+from tagwire_generator.rules import CHANGE_RULES, RULES
 
-EVERY: dict[str, Rule[Any]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
+EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]
 DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 """Examples that no short text can show."""

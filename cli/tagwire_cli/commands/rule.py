@@ -15,7 +15,8 @@ def command(rule_id: str | None) -> None:
 
     Errors stop generation; warnings never do. The rules from TW901 on are about
     changes (`tagwire breaking`); their severities say what a change breaks.
-    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`).
+    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`), those
+    from TWL101 on about logs (`tagwire log verify`).
     An example is what a spec has beside the usual: some of its keys, or fields.
 
     \b
@@ -23,14 +24,20 @@ def command(rule_id: str | None) -> None:
       tagwire rule TW608
       tagwire rule | grep tag
     """
+    from tagwire.log.rules import RULES as LOG_RULES
     from tagwire_generator.design_rules import DESIGN_RULES, DesignSeverity
     from tagwire_generator.rule_examples import EXAMPLES, example_lines
     from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
 
+    if rule_id is not None and rule_id.upper() in LOG_RULES:
+        click.echo(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")
+        return
     rules: dict[str, Rule[Severity] | Rule[Impact] | Rule[DesignSeverity]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     if rule_id is None:
         for each in rules.values():
             click.echo(f"{each.id}  {each.severity:8}  {each.title}")
+        for name, text in LOG_RULES.items():
+            click.echo(f"{name}  {'log':8}  {text}")
         return
     rule = rules.get(rule_id.upper())
     if rule is None:

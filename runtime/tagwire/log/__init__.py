@@ -1,0 +1,38 @@
+"""Logs without a broker: segments, partitions and whole folders of them, as brokers from 0.8 to 4.4 leave them behind.
+
+    read                            batches of a segment file or a partition's folder
+    Segment, Partition, LogDirectory
+    OffsetIndex, TimeIndex, ...     what stands beside segments
+    LogError, LogPathError          what is wrong, and where
+
+docs/logs.md explains them. Packed batches and CRC-32C need the extra `records`.
+"""
+
+from tagwire.log.checkpoints import EpochStart, TopicPartition
+from tagwire.log.directory import LogDirectory, find_partitions
+from tagwire.log.errors import LogError, LogLimitError, LogPathError
+from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
+from tagwire.log.partition import Partition
+from tagwire.log.reading import read
+from tagwire.log.rules import RULES, Problem
+from tagwire.log.segment import Segment
+
+__all__ = [
+    "RULES",
+    "AbortedTransaction",
+    "EpochStart",
+    "LogDirectory",
+    "LogError",
+    "LogLimitError",
+    "LogPathError",
+    "OffsetEntry",
+    "OffsetIndex",
+    "Partition",
+    "Problem",
+    "Segment",
+    "TimeEntry",
+    "TimeIndex",
+    "TopicPartition",
+    "find_partitions",
+    "read",
+]

@@ -1,0 +1,127 @@
+"""The small files of text beside a log: what brokers keep in mind from one start to the next.
+
+A checkpoint has its version in the first line, the number of its entries in
+the second, and an entry a line. Properties are `name=value` or `name: value`.
+Faults have the byte at which their line begins.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+from tagwire.log.errors import refuse
+from tagwire.log.indexes import read_file
+
+__all__ = ["EpochStart", "TopicPartition", "read_json", "read_leader_epochs", "read_offsets", "read_properties"]
+
+_RULE: Final = "TWL241"
+_VERSION: Final = 0
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class EpochStart(NamedTuple):
+    """A leader's epoch, and the first offset that it wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+def read_leader_epochs(path: Path) -> list[EpochStart]:
+    """The entries of a `leader-epoch-checkpoint`. Raises LogError."""
+    return [start for _, start in placed_leader_epochs(path)]
+
+
+def placed_leader_epochs(path: Path) -> list[tuple[int, EpochStart]]:
+    """Each entry with the byte at which its line begins. Raises LogError."""
+    return [
+        (at, EpochStart(_number(path, at, epoch), _number(path, at, offset)))
+        for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2)
+    ]
+
+
+def read_offsets(path: Path) -> dict[TopicPartition, int]:
+    """The entries of a checkpoint of offsets: `log-start-offset-checkpoint`, `recovery-point-offset-checkpoint`,
+    `replication-offset-checkpoint` or `cleaner-offset-checkpoint`. Raises LogError.
+    """
+    return {
+        TopicPartition(topic, _number(path, at, partition)): _number(path, at, offset)
+        for at, (topic, partition, offset) in _entries(path, "a topic, a partition and an offset", 3)
+    }
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """The entries of `meta.properties` or `partition.metadata`. Raises LogError."""
+    found = {}
+    for at, line in _lines(path):
+        if not line or line[0] in "#!":
+            continue
+        ends = [line.index(sign) for sign in "=:" if sign in line]
+        if not ends:
+            _refuse(path, at, line, "a name, then = or :, then a value")
+        end = min(ends)
+        found[line[:end].strip()] = line[end + 1 :].strip()
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file such as `quorum-state` holds. Raises LogError."""
+    data = read_file(path)
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        refuse(str(path), _RULE, 0, f"{len(data)} bytes that are no JSON object", "one")
+    return found
+
+
+def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
+    """The lines behind version and count, in as many words as there must be, with the places of the lines."""
+    lines = _lines(path)
+    for expected in ("a version", "a number of entries"):
+        if not lines:
+            refuse(str(path), _RULE, 0, "the end of the file", expected)
+        at, text = lines.pop(0)
+        number = _number(path, at, text)
+        if expected == "a version" and number != _VERSION:
+            _refuse(path, at, text, f"version {_VERSION}")
+        if expected != "a version" and number != len(lines):
+            _refuse(path, at, text, f"{len(lines)}, as many as there are")
+    for at, line in lines:
+        words = line.split(" ")
+        if len(words) != width or not all(words):
+            _refuse(path, at, line, what)
+        yield at, words
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """The lines, each with the byte at which it begins."""
+    data = read_file(path)
+    lines, at = [], 0
+    for line in data.splitlines(keepends=True):
+        try:
+            lines.append((at, line.decode().rstrip("\r\n")))
+        except UnicodeDecodeError as error:
+            refuse(str(path), _RULE, at + error.start, f"byte 0x{line[error.start]:02x}", "text in UTF-8")
+        at += len(line)
+    return lines
+
+
+def _number(path: Path, at: int, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        _refuse(path, at, text, "a number")
+    return int(text)
+
+
+def _refuse(path: Path, at: int, line: str, expected: str) -> NoReturn:
+    from tagwire.shown import shown
+
+    refuse(str(path), _RULE, at, shown(line), expected)

@@ -1,0 +1,89 @@
+"""The whole batches of a segment that may be damaged, and the bytes between them that belong to none.
+
+Two ways over a fault, and no third. If the batch at fault says how long it is,
+and a whole batch or the end of the data is there, its length is right and the
+rest of it is skipped: nothing in it is looked at, so that no value of a record
+is taken for a batch. If not, the next bytes are tried one after the other: a
+candidate is a batch only if length, magic byte and checksum agree, its offsets
+go on from those before, and its records can be read: magic bytes are under no
+checksum, and with a wrong one the bytes of a batch may look like those of
+another format a little further on. What is skipped is always reported.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.log.errors import LogError
+from tagwire.log.scan import Scan
+from tagwire.records import RecordBatch
+
+__all__ = ["Damage", "Found", "pieces"]
+
+# What a batch may begin with: an offset below 2^56, then a length and magic 0, 1 or 2 in their places, or magic 3
+# behind a length of one to five bytes.
+_MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
+
+
+NO_OFFSET: Final = -1
+
+
+class Found(NamedTuple):
+    """A whole batch."""
+
+    position: int
+    batch: RecordBatch
+
+
+class Damage(NamedTuple):
+    """Bytes that are no batch: why not, and where the next batch or the end of the file is."""
+
+    position: int
+    end: int
+    error: LogError
+
+
+def pieces(scan: Scan) -> Iterator[Found | Damage]:
+    """Every byte of the file up to its end, or to the zeros at its end, as batches and damage.
+
+    Records in a batch may be wrong still: whoever reads them finds that.
+    """
+    position, last = 0, NO_OFFSET
+    while not scan.ends_at(position):
+        try:
+            batch = scan.batch(position)
+        except LogError as error:
+            end = _next(scan, position, last)
+            yield Damage(position, end, error)
+            position = end
+            continue
+        yield Found(position, batch)
+        position += batch.size
+        last = batch.last_offset
+
+
+def _next(scan: Scan, position: int, last: int) -> int:
+    """Where the next batch begins, or the end of the file."""
+    try:
+        end = position + scan.size(position)
+        if scan.ends_at(end) or _is_whole(scan, end, NO_OFFSET):
+            return end
+    except LogError:
+        pass
+    tried = range(position + 1, len(scan.data)) if scan.known else _maybe(scan, position + 1)
+    return next((each for each in tried if _is_whole(scan, each, last)), len(scan.data))
+
+
+def _maybe(scan: Scan, position: int) -> Iterator[int]:
+    return (match.start() for match in _MAYBE.finditer(scan.data, position))
+
+
+def _is_whole(scan: Scan, position: int, last: int) -> bool:
+    try:
+        batch = scan.batch(position)
+        for _ in batch:
+            pass
+    except DecodeError:
+        return False
+    return last < batch.base_offset <= batch.last_offset

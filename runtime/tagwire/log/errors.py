@@ -1,0 +1,69 @@
+"""What is wrong with a log: bytes with their file, and paths where there is no log.
+
+A fault in a segment is a `DecodeError`, as it is everywhere, whose offset is
+that in the file. It also knows its rule, so that reading, which stops at it,
+and `verify`, which lists it, speak of the same thing.
+"""
+
+from typing import NoReturn
+
+from tagwire.errors import DecodeError, LimitError, TagwireError
+
+__all__ = ["LogError", "LogLimitError", "LogPathError", "refuse"]
+
+
+class LogPathError(TagwireError):
+    """A path that can't be read, or has no log."""
+
+
+class LogError(DecodeError):
+    """Bytes of a log's file that are not what they should be.
+
+    `file` is its path, `offset` the byte in it, `rule` the id of the rule that
+    `tagwire.log.RULES` explains.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        rule: str,
+        *,
+        offset: int,
+        found: str,
+        expected: str,
+        message_name: str = "log",
+        version: int | None = None,
+        path: str = "",
+    ) -> None:
+        super().__init__(
+            message_name=message_name, version=version, path=path, offset=offset, found=found, expected=expected
+        )
+        self.file = file
+        self.rule = rule
+
+    def __str__(self) -> str:
+        return f"{self.file}: {super().__str__()}"
+
+
+class LogLimitError(LogError, LimitError):
+    """A batch that would take more than a `Limits` object allows."""
+
+
+def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
+    """Raise the LogError for a place."""
+    raise LogError(file, rule, offset=offset, found=found, expected=expected)
+
+
+def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
+    """The same fault with its file; `error.offset` counts from `position` of it."""
+    kind = LogLimitError if isinstance(error, LimitError) else LogError
+    return kind(
+        file,
+        rule,
+        offset=position + error.offset,
+        found=error.found,
+        expected=error.expected,
+        message_name=error.message_name,
+        version=error.version,
+        path=error.path,
+    )

@@ -1,0 +1,159 @@
+"""The rules about what stands beside a segment, held against its batches in the one pass over them.
+
+Entries and batches both ascend, so each rule keeps its place among the entries
+and looks at those that a batch settles.
+
+What brokers have written into offset indexes changed: the first offset of what
+was appended at once (0.8, 0.9), its last (0.10 to 3), the last of each batch
+(4), and behind compaction the last that was kept. All of them agree in what a
+reader needs: every batch before the position ends below the offset, and a batch
+at the position or behind it has it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tagwire.log.batch_rules import Seen
+from tagwire.log.errors import LogError
+from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
+from tagwire.log.rules import Problem
+from tagwire.log.segment import Segment
+from tagwire.log.transactions import ABORT
+
+__all__ = ["IndexRule", "OffsetIndexRule", "TimeIndexRule", "TransactionIndexRule", "index_rules"]
+
+
+class IndexRule:
+    """A file beside a segment: what it says, what was seen of the segment, and what is wrong."""
+
+    def __init__(self, path: Any, entries: int) -> None:
+        self.path = path
+        self.entries = entries
+        self.problems: list[Problem] = []
+
+    def see(self, seen: Seen) -> None:
+        """Take the next batch."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """There are no more batches."""
+
+    def say(self, position: int, rule: str, message: str) -> None:
+        self.problems.append(Problem(position, rule, message))
+
+
+class OffsetIndexRule(IndexRule):
+    """TWL202, TWL203: entries ascend, and each points to the batch that has its offset."""
+
+    def __init__(self, index: OffsetIndex) -> None:
+        super().__init__(index.path, len(index))
+        self.index = index
+        self.next = 0
+        self.last_offset = index.base_offset - 1
+        self.open: deque[tuple[int, OffsetEntry]] = deque()
+        """Entries whose position was passed, and whose offset is still to come."""
+        for number in range(1, len(index)):
+            before, entry = index[number - 1], index[number]
+            if not (before.offset < entry.offset and before.position < entry.position):
+                what = f"offset {entry.offset} at {entry.position}, after offset {before.offset} at {before.position}"
+                self.say(index.at(number), "TWL202", what)
+
+    def see(self, seen: Seen) -> None:
+        batch = seen.batch
+        while self.next < len(self.index) and self.index[self.next].position <= seen.position:
+            entry = self.index[self.next]
+            if entry.position < seen.position:
+                self._refuse(self.next, entry, "no batch begins there")
+            elif self.last_offset >= entry.offset:
+                self._refuse(self.next, entry, f"offset {self.last_offset} is before it")
+            else:
+                self.open.append((self.next, entry))
+            self.next += 1
+        while self.open and self.open[0][1].offset <= batch.last_offset:
+            number, entry = self.open.popleft()
+            if entry.offset < batch.base_offset:
+                self._refuse(number, entry, "no batch has this offset")
+        self.last_offset = batch.last_offset
+
+    def end(self) -> None:
+        for number, entry in self.open:
+            self._refuse(number, entry, f"the segment ends with offset {self.last_offset}")
+        for number in range(self.next, len(self.index)):
+            self._refuse(number, self.index[number], "the segment ends before it")
+
+    def _refuse(self, number: int, entry: OffsetEntry, why: str) -> None:
+        what = f"offset {entry.offset} at position {entry.position}: {why}"
+        self.say(self.index.at(number), "TWL203", what)
+
+
+class TimeIndexRule(IndexRule):
+    """TWL202, TWL211, TWL212: entries ascend, and say up to where nothing is later than what."""
+
+    def __init__(self, index: TimeIndex) -> None:
+        super().__init__(index.path, len(index))
+        self.index = index
+        self.next = 0
+        self.latest = -1
+        for number in range(1, len(index)):
+            before, entry = index[number - 1], index[number]
+            if not (before.timestamp < entry.timestamp and before.offset <= entry.offset):
+                what = f"{entry.timestamp} at {entry.offset}, after {before.timestamp} at {before.offset}"
+                self.say(index.at(number), "TWL202", what)
+
+    def see(self, seen: Seen) -> None:
+        batch = seen.batch
+        self.latest = max(self.latest, batch.max_timestamp)
+        while self.next < len(self.index) and self.index[self.next].offset <= batch.last_offset:
+            self._settle(self.index.at(self.next), self.index[self.next], batch.base_offset)
+            self.next += 1
+
+    def end(self) -> None:
+        for number in range(self.next, len(self.index)):
+            timestamp, offset = self.index[number]
+            self.say(self.index.at(number), "TWL212", f"{timestamp} at offset {offset}: the segment ends before it")
+
+    def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
+        timestamp, offset = entry
+        if self.latest > timestamp:
+            self.say(at, "TWL211", f"{timestamp} at offset {offset}: there is {self.latest} at or before it")
+        elif self.latest < timestamp or offset < base_offset:
+            what = f"there is nothing later than {self.latest}" if self.latest < timestamp else "no batch has it"
+            self.say(at, "TWL212", f"{timestamp} at offset {offset}: {what}")
+
+
+class TransactionIndexRule(IndexRule):
+    """TWL222, TWL223: each entry has its abort marker, and each abort with records before it has its entry."""
+
+    def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
+        super().__init__(path, len(entries))
+        self.entries_left = {(entry.producer_id, entry.last_offset): (at, entry) for at, entry in entries}
+
+    def see(self, seen: Seen) -> None:
+        if seen.marker == ABORT:
+            self.entries_left.pop((seen.batch.producer_id, seen.batch.base_offset), None)
+
+    def end(self) -> None:
+        for at, entry in self.entries_left.values():
+            what = f"producer {entry.producer_id}, offset {entry.last_offset}: there is no abort marker of its there"
+            self.say(at, "TWL222", what)
+
+
+def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError]]]:
+    """The rules for the files beside a segment, and files that can't be read, with their errors."""
+    rules: list[IndexRule] = []
+    faults: list[tuple[Any, LogError]] = []
+    makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (
+        ("index", lambda path, base: OffsetIndexRule(OffsetIndex(path, base))),
+        ("timeindex", lambda path, base: TimeIndexRule(TimeIndex(path, base))),
+        ("txnindex", lambda path, base: TransactionIndexRule(path, list(placed_transactions(path)))),
+    )
+    for kind, make in makers:
+        path = segment.beside(kind)
+        if path is None:
+            continue
+        try:
+            rules.append(make(path, segment.base_offset or 0))
+        except LogError as error:
+            faults.append((path, error))
+    return rules, faults

@@ -1,0 +1,143 @@
+"""The indexes beside a segment: where offsets are, when timestamps were reached, which transactions were aborted.
+
+    .index       int32 offset above the segment's base, int32 position; sparse, one entry every few kilobytes
+    .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
+    .txnindex    int16 version, then an AbortedTxn of the archive
+
+The first two are preallocated while their segment is written to, and then have
+a tail of zeros, which is no entry. They are kept as bytes, since most of their
+entries are never looked at.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from struct import Struct
+from typing import Any, ClassVar, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.log.archive import archive
+from tagwire.log.errors import LogPathError, refuse
+
+__all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
+
+
+class OffsetEntry(NamedTuple):
+    """The batch with this offset begins at this position, and no later than there."""
+
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    """Up to this offset, nothing is later than this timestamp."""
+
+    timestamp: int
+    offset: int
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction that was aborted, from its first record to its marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+def read_file(path: Path) -> bytes:
+    """All of a small file. Raises LogPathError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+
+
+class _Index:
+    """Entries of one width; a bytes object that is looked at entry by entry. Raises LogError for half an entry."""
+
+    LAYOUT: ClassVar[Struct]
+
+    def __init__(self, path: Path, base_offset: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self._data = read_file(path)
+        width = self.LAYOUT.size
+        whole = len(self._data) // width * width
+        if whole != len(self._data):
+            found = f"{len(self._data) - whole} bytes at the end"
+            refuse(str(path), "TWL201", whole, found, f"entries of {width} bytes")
+        self._count = -(-len(self._data.rstrip(b"\0")) // width)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def raw(self, index: int) -> tuple[int, ...]:
+        return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
+
+    def at(self, index: int) -> int:
+        """Where in the file an entry stands."""
+        return index * self.LAYOUT.size
+
+
+class OffsetIndex(_Index, Sequence[OffsetEntry]):
+    """The entries of an `.index` file, with offsets as the log has them."""
+
+    LAYOUT = Struct(">ii")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        offset, position = self.raw(index)
+        return OffsetEntry(self.base_offset + offset, position)
+
+    def position(self, offset: int) -> int:
+        """A position from which on this offset is found, 0 where the index has no nearer one."""
+        found = bisect_right(self, offset, key=lambda entry: entry.offset)
+        return self[found - 1].position if found else 0
+
+
+class TimeIndex(_Index, Sequence[TimeEntry]):
+    """The entries of a `.timeindex` file, with offsets as the log has them."""
+
+    LAYOUT = Struct(">qi")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        timestamp, offset = self.raw(index)
+        return TimeEntry(timestamp, self.base_offset + offset)
+
+    def offset(self, timestamp: int) -> int:
+        """An offset from which on records of this timestamp or later are found."""
+        found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
+        return self[found - 1].offset if found else self.base_offset
+
+
+def read_transaction_index(path: Path) -> list[AbortedTransaction]:
+    """The entries of a `.txnindex` file. Raises LogError."""
+    return [entry for _, entry in placed_transactions(path)]
+
+
+def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
+    """Each entry with its place in the file. Raises LogError."""
+    data = read_file(path)
+    aborted: Any = archive()["AbortedTxn"]
+    position = 0
+    while position < len(data):
+        version = int.from_bytes(data[position : position + 2], "big", signed=True)
+        if version not in aborted.VERSIONS:
+            refuse(str(path), "TWL221", position, f"version {version}", f"one of {aborted.VERSIONS}")
+        try:
+            entry, end = aborted.decode_from(data, version, position + 2)
+        except DecodeError:
+            refuse(str(path), "TWL201", position, f"{len(data) - position} bytes at the end", "a whole entry")
+        yield (
+            position,
+            AbortedTransaction(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset),
+        )
+        position = end

@@ -1,0 +1,166 @@
+"""A partition's folder: its segments in order, and what stands beside them.
+
+What counts is what a broker would take when it starts. `.deleted` is no part of
+the log any more, `.cleaned` is not cleaned to its end. `.swap` was cleaned, and
+a broker stopped before it took the place of the segments that it was made from:
+of these some may be gone, so it counts, and they do not; unless there is a
+`.cleaned` at or before it, which says that not all of its kind was done.
+"""
+
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
+from tagwire.log.errors import LogPathError, refuse
+from tagwire.log.names import LogFile, log_file, partition_name
+from tagwire.log.producers import read_producer_snapshot
+from tagwire.log.segment import Segment
+from tagwire.records import RecordBatch
+from tagwire.shown import shown
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """The folder of one partition; any folder with segments will do. Raises LogPathError."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            files = sorted(each for each in self.path.iterdir() if each.is_file())
+        except OSError as error:
+            raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
+        self.files: tuple[Path, ...] = tuple(files)
+        """Every file of the folder."""
+        name = partition_name(self.path.absolute())
+        self.topic = name.topic if name else None
+        """The topic, by the folder's name; None if it is no partition's."""
+        self.partition = name.partition if name else None
+        self.state = name.state if name else ""
+        """delete, future or stray, where the folder's name says so."""
+
+    def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
+        for path in self.files:
+            name = log_file(path)
+            if name and (name.kind, name.state) == (kind, state):
+                yield path, name
+
+    # ------------------------------------------------------------ the log
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments that count, in order."""
+        swaps = [Segment(path) for path, _ in self._named("log", "swap")]
+        unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
+        if unfinished:
+            swaps = [each for each in swaps if (each.base_offset or 0) < min(unfinished)]
+        found = {name.base_offset: Segment(path) for path, name in self._named("log")}
+        for swap in swaps:
+            first = swap.base_offset or 0
+            end = swap.end_offset() or first + 1
+            found = {base: each for base, each in found.items() if not first <= base < end} | {first: swap}
+        return tuple(found[base] for base in sorted(found))
+
+    @property
+    def leftovers(self) -> tuple[Path, ...]:
+        """Files that no segment that counts has: deleted ones, and what cleaning left behind."""
+        counted = {each.path for each in self.segments}
+        return tuple(
+            path
+            for path in self.files
+            if (name := log_file(path)) and (name.state or name.kind == "log") and path not in counted
+            if not (name.state == "swap" and path.with_name(f"{path.name.partition('.')[0]}.log.swap") in counted)
+        )
+
+    def batches(
+        self,
+        start_offset: int | None = None,
+        format: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        partial: bool = False,
+        from_log_start: bool = False,
+    ) -> Iterator[RecordBatch]:
+        """The batches of all segments; from the one on that has `start_offset` or, where a gap is, the next.
+
+        With `from_log_start`, not below the log's start offset, if a checkpoint has one. With `partial`, a batch that
+        is cut off at the end of the last segment is left out. Raises LogError.
+        """
+        if from_log_start and self.log_start_offset is not None:
+            start_offset = max(self.log_start_offset, start_offset or 0)
+        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield batch
+
+    def placed_batches(
+        self,
+        start_offset: int | None = None,
+        format: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        partial: bool = False,
+    ) -> Iterator[tuple[Segment, int, RecordBatch]]:
+        """As `batches`, each with its segment and its position in it."""
+        for segment, is_first in self._from(start_offset):
+            start = start_offset if is_first else None
+            is_last = segment is self.segments[-1]
+            for position, batch in segment.placed_batches(start, format, limits, partial=partial and is_last):
+                yield segment, position, batch
+
+    def _from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
+        """The segments from the one on that may have this offset; whether it is looked for in this one.
+
+        An offset that the first of them lacks is in the next ones' first batch.
+        """
+        bases = [each.base_offset or 0 for each in self.segments]
+        first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
+        for number, segment in enumerate(self.segments[first:]):
+            yield segment, number == 0
+
+    # ------------------------------------------------------------ what stands beside it
+
+    @cached_property
+    def leader_epochs(self) -> list[EpochStart]:
+        """The `leader-epoch-checkpoint`, empty where there is none. Raises LogError."""
+        path = self.path / "leader-epoch-checkpoint"
+        return read_leader_epochs(path) if path.is_file() else []
+
+    @cached_property
+    def topic_id(self) -> UUID | None:
+        """The topic's id in `partition.metadata`. Raises LogError."""
+        path = self.path / "partition.metadata"
+        text = read_properties(path).get("topic_id") if path.is_file() else None
+        if text is None:
+            return None
+        try:
+            return UUID(bytes=urlsafe_b64decode(f"{text}=="))
+        except ValueError:
+            refuse(str(path), "TWL241", 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
+
+    @property
+    def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
+        """The entries of each `.snapshot`, by its offset. Raises LogError."""
+        return {name.base_offset: read_producer_snapshot(path) for path, name in self._named("snapshot")}
+
+    @property
+    def metadata_snapshots(self) -> tuple[Segment, ...]:
+        """The `.checkpoint`s of a metadata log, in order: `base_offset` is the first that they do not hold."""
+        return tuple(Segment(path) for path, _ in self._named("checkpoint"))
+
+    @cached_property
+    def log_start_offset(self) -> int | None:
+        """What the folder above says that the log begins at, in `log-start-offset-checkpoint`. Raises LogError.
+
+        Records below it were deleted, though their bytes may be there.
+        """
+        path = self.path.absolute().parent / "log-start-offset-checkpoint"
+        if self.topic is None or self.partition is None or not path.is_file():
+            return None
+        return read_offsets(path).get(TopicPartition(self.topic, self.partition))
+
+    def __repr__(self) -> str:
+        return f"<partition {self.path}>"

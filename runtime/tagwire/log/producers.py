@@ -1,0 +1,38 @@
+"""What a broker knew of the producers of a partition at an offset: its `.snapshot` files."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.checksums import checksum
+from tagwire.errors import DecodeError
+from tagwire.log.archive import archive
+from tagwire.log.errors import placed, refuse
+from tagwire.log.indexes import read_file
+
+__all__ = ["read_producer_snapshot"]
+
+_RULE: Final = "TWL231"
+_CRC_AT: Final = 2
+_CRC_END: Final = 6
+
+
+def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
+    """Its entries, as the archive's message ProducerSnapshot has them: `producer_id`, `epoch`, `last_sequence`,
+    `last_offset`, `offset_delta`, `timestamp`, `coordinator_epoch`, `current_txn_first_offset`.
+
+    Raises LogError.
+    """
+    data = read_file(path)
+    cls: Any = archive()["ProducerSnapshot"]
+    version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
+    if len(data) < _CRC_END or version not in cls.VERSIONS:
+        found = f"version {version}" if len(data) >= _CRC_END else f"{len(data)} bytes"
+        refuse(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
+    stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
+    if stated != actual:
+        refuse(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, that of the bytes behind it")
+    try:
+        snapshot = cls.decode(data[_CRC_AT:], version)
+    except DecodeError as error:
+        raise placed(error, str(path), _RULE, _CRC_AT) from None
+    return tuple(snapshot.producer_entries)

@@ -1,0 +1,44 @@
+"""The rules that logs are held against, each with its id: what `verify` reports and `LogError.rule` names."""
+
+from typing import Final, NamedTuple
+
+__all__ = ["RULES", "Problem"]
+
+RULES: Final = {
+    "TWL101": "a batch is whole: its length does not go beyond the end of the file",
+    "TWL102": "a batch's length is at least that of its head",
+    "TWL103": "a batch has a magic byte that is known",
+    "TWL104": "a batch's checksum is that of its bytes",
+    "TWL105": "a batch's head is what its format says",
+    "TWL106": "a batch's records are what its format says, and as many as it says",
+    "TWL107": "a record's offset is within its batch, and above that of the record before it",
+    "TWL108": "a batch's offsets are above those of the batch before it",
+    "TWL109": "a segment's offsets are not below its name, and not 2^31 or more above it",
+    "TWL110": "a segment ends before the next one begins",
+    "TWL111": "only the last segment of a partition has a tail of zeros",
+    "TWL112": "leader epochs never descend",
+    "TWL113": "no record of a batch is later than the batch's highest timestamp",
+    "TWL201": "an index has whole entries",
+    "TWL202": "the entries of an index ascend",
+    "TWL203": "an entry of an offset index points to the batch that has its offset",
+    "TWL204": "an index has the name of a segment",
+    "TWL211": "no record up to an entry of a time index is later than the entry says",
+    "TWL212": "an entry of a time index has a timestamp and an offset that the segment has",
+    "TWL221": "an entry of a transaction index is what its version says",
+    "TWL222": "an entry of a transaction index belongs to an abort marker of its producer",
+    "TWL223": "an aborted transaction with records in the segment is in its transaction index",
+    "TWL231": "a producer snapshot is what its version says, and its checksum is that of its bytes",
+    "TWL241": "a checkpoint or properties file is text of its kind",
+    "TWL242": "leader epochs and their start offsets ascend in their checkpoint",
+    "TWL243": "the leader epoch of a batch is the one that the checkpoint has for its offset",
+}
+"""Id to rule. 1: batches and segments; 2: indexes, snapshots and checkpoints."""
+
+
+class Problem(NamedTuple):
+    """A rule that a file breaks, and where."""
+
+    position: int
+    """Byte in the file; in a file of text, that of the line."""
+    rule: str
+    message: str

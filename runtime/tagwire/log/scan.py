@@ -1,0 +1,189 @@
+"""One way through the bytes of a segment: where its batches begin, and the batches.
+
+A segment may be larger than memory, so it is mapped, and each batch is copied
+out of the map when its turn comes: nothing that is handed out keeps the file
+open. Where a batch ends is asked of its head alone, so that what lies before a
+wanted offset is passed over, not read.
+
+A segment that is written to may be preallocated: zeros up to its full size
+stand behind its last batch. No batch begins with zeros, since it has a length;
+so nothing but zeros up to the end of the file is the end of the data.
+"""
+
+import mmap
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from os import SEEK_END
+from pathlib import Path
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.layout import Extent
+from tagwire.layout_reader import LayoutReader
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.errors import LogError, LogPathError, placed, refuse
+from tagwire.records import Format, RecordBatch, format_of, read_batches
+from tagwire.varint import read_uvarint
+
+__all__ = ["Place", "Scan", "is_zeros", "mapped"]
+
+Bytes = bytes | mmap.mmap
+
+_HEAD: Final = Struct(">qi4xb")  # offset, length, and the magic byte of v0, v1 and v2
+_LAST_DELTA: Final = Struct(">i")
+_LAST_DELTA_AT: Final = 23
+_LENGTH_END: Final = 12
+_LEAST: Final = {0: 14, 1: 22, 2: 49}
+"""The least that a length may say, by magic byte."""
+_LONGEST_HEAD: Final = 64
+"""Where the length of a batch ends at the latest, whatever its format."""
+_ZEROS_AT_ONCE: Final = 1 << 16
+
+
+class Place(NamedTuple):
+    """Where a batch is, by its head alone."""
+
+    position: int
+    size: int
+    """All its bytes."""
+    last_offset: int
+
+
+@contextmanager
+def mapped(path: Path) -> Generator[Bytes]:
+    """The bytes of a file, mapped. Raises LogPathError where it can't be read."""
+    try:
+        with path.open("rb") as file:
+            is_empty = file.seek(0, SEEK_END) == 0  # nothing can't be mapped
+            data = b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+    if isinstance(data, bytes):
+        yield data
+        return
+    with data:
+        yield data
+
+
+def is_zeros(data: Bytes, position: int) -> bool:
+    """Whether nothing but zeros stands from here to the end."""
+    for start in range(position, len(data), _ZEROS_AT_ONCE):
+        if any(data[start : start + _ZEROS_AT_ONCE].strip(b"\0")):
+            return False
+    return True
+
+
+class Scan:
+    """The batches of one file; `format` as for `tagwire.records.read_batches`."""
+
+    def __init__(self, file: str, data: Bytes, format: Any = "auto", limits: Limits = DEFAULT_LIMITS) -> None:
+        self.file = file
+        self.data = data
+        self.known: Format | None = None if format == "auto" else format_of(format)
+        self.limits = limits
+
+    def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
+        """Each batch from here on with its position; with `partial`, one that is cut off at the end is left out.
+
+        Raises LogError at the first that is not right.
+        """
+        while not self.ends_at(position):
+            try:
+                batch = self.batch(position)
+            except LogError as error:
+                if partial and error.rule == "TWL101":
+                    return
+                raise
+            yield position, batch
+            position += batch.size
+
+    def ends_at(self, position: int) -> bool:
+        """Whether the data end here: at the end of the file, or before zeros to its end."""
+        if self.data[position : position + _HEAD.size].strip(b"\0"):
+            return False
+        return is_zeros(self.data, position)
+
+    def batch(self, position: int) -> RecordBatch:
+        """The batch at this position, its checksum held against its bytes. Raises LogError."""
+        data = self.data[position : position + self.size(position)]
+        try:
+            return next(read_batches(data, "auto" if self.known is None else self.known, self.limits))
+        except DecodeError as error:
+            rule = "TWL104" if error.path == "crc" else "TWL105"
+            raise placed(error, self.file, rule, position) from None
+
+    def places(self, position: int = 0) -> Iterator[Place]:
+        """Where batches are, by their heads; their checksums are not looked at. Raises LogError."""
+        while not self.ends_at(position):
+            place = self.place(position)
+            yield place
+            position += place.size
+
+    def place(self, position: int) -> Place:
+        """Where the batch at this position ends, and its last offset. Raises LogError."""
+        if self.known is not None and self.known.name not in ("v0", "v1", "v2"):
+            batch = self.batch(position)
+            return Place(position, batch.size, batch.last_offset)
+        size = self.size(position)
+        offset, _, magic = _HEAD.unpack_from(self.data, position)
+        if magic == 2:
+            offset += _LAST_DELTA.unpack_from(self.data, position + _LAST_DELTA_AT)[0]
+        elif magic not in (0, 1):  # v3, whose last offset is somewhere behind varints
+            offset = self.batch(position).last_offset
+        return Place(position, size, offset)
+
+    # ------------------------------------------------------------ lengths
+
+    def size(self, position: int) -> int:
+        """The bytes of the batch at this position, as its head says; they are there. Raises LogError."""
+        size = self._size_as_found(position) if self.known is None else self._size_as_known(position, self.known)
+        left = len(self.data) - position
+        if size > left:
+            refuse(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
+        return size
+
+    def _size_as_found(self, position: int) -> int:
+        """The length where v0, v1 and v2 have it; if magic 3 says that it may be v3, the longer of both."""
+        left = len(self.data) - position
+        if left < _HEAD.size:
+            refuse(self.file, "TWL101", position, f"{left} bytes", f"a batch's head of {_HEAD.size} bytes or more")
+        _, length, magic = _HEAD.unpack_from(self.data, position)
+        v3 = self._v3_size(position, left)
+        if magic not in _LEAST:
+            if not v3:
+                refuse(self.file, "TWL103", position + 16, f"magic {magic}", "0, 1, 2 or 3")
+            return v3
+        if length < _LEAST[magic]:
+            if not v3:
+                expected = f"{_LEAST[magic]} or more for magic {magic}"
+                refuse(self.file, "TWL102", position + 8, f"a length of {length}", expected)
+            return v3
+        return max(_LENGTH_END + int(length), v3)
+
+    def _v3_size(self, position: int, left: int) -> int:
+        """The size that the batch has if it is v3; 0 if it can't be."""
+        head = self.data[position : position + _LONGEST_HEAD]
+        try:
+            length, begin = read_uvarint(head, 8)
+            fits: bool = head[begin + 4] == 3 and begin + length <= left
+            return begin + length if fits else 0
+        except (IndexError, ValueError):
+            return 0
+
+    def _size_as_known(self, position: int, known: Format) -> int:
+        """The length where the format has it."""
+        head = self.data[position : position + _LONGEST_HEAD]
+        reader = LayoutReader(known.head, head)
+        try:
+            for item in known.head.root.items:
+                value = reader.read(item.type, ())
+                if isinstance(item.type, Extent):
+                    if value < 1:
+                        refuse(self.file, "TWL102", position, f"a length of {value}", "that of a batch's head")
+                    return int(reader.pos + value)
+        except DecodeError as error:
+            if isinstance(error, LogError):
+                raise
+            raise placed(error, self.file, "TWL101", position) from None
+        raise LogPathError(f"{self.file}: batches of {known.name} don't say how long they are; read them as bytes")

@@ -1,0 +1,124 @@
+"""A segment: a file of batches, with its indexes beside it."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
+from tagwire.log.names import log_file, segment_file
+from tagwire.log.scan import Scan, mapped
+from tagwire.records import RecordBatch
+
+__all__ = ["Segment"]
+
+
+class Segment:
+    """A file of batches: a segment of a log, or the snapshot of a metadata log.
+
+    Any name will do; `base_offset` is what a segment's own name says, and None
+    for others. Raises LogPathError where there is no such file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise LogPathError(f"{self.path}: there is no such file")
+        name = log_file(self.path)
+        self.base_offset = name.base_offset if name else None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.path.stat().st_size
+
+    def batches(
+        self,
+        start_offset: int | None = None,
+        format: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        partial: bool = False,
+    ) -> Iterator[RecordBatch]:
+        """The batches; from the one on that has `start_offset` or, where a gap is, the next.
+
+        One pass, in the memory of a batch. Raises LogError at the first batch that is not right. With `partial`, a
+        last batch that is cut off is left out.
+        """
+        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield batch
+
+    def placed_batches(
+        self,
+        start_offset: int | None = None,
+        format: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        partial: bool = False,
+    ) -> Iterator[tuple[int, RecordBatch]]:
+        """As `batches`, each with its position in the file."""
+        with mapped(self.path) as data:
+            scan = Scan(str(self.path), data, format, limits)
+            position = 0 if start_offset is None else self._position(scan, start_offset)
+            yield from scan.batches(position, partial=partial)
+
+    def end_offset(self, format: Any = "auto") -> int | None:
+        """The offset behind the last batch, by the batches' heads; None for a segment without one."""
+        with mapped(self.path) as data:
+            last = None
+            for place in Scan(str(self.path), data, format).places():
+                last = place.last_offset
+            return None if last is None else last + 1
+
+    # ------------------------------------------------------------ what stands beside it
+
+    def beside(self, kind: str) -> Path | None:
+        """The file of this kind (index, timeindex, txnindex, snapshot), if there is one."""
+        name = log_file(self.path)
+        if name is None or name.kind != "log":
+            return None
+        suffix = self.path.name.partition(".log")[2]
+        path = self.path.with_name(segment_file(name.base_offset, kind) + suffix)
+        return path if path.is_file() else None
+
+    @cached_property
+    def offset_index(self) -> OffsetIndex | None:
+        """The `.index`. Raises LogError."""
+        path = self.beside("index")
+        return OffsetIndex(path, self.base_offset or 0) if path else None
+
+    @cached_property
+    def time_index(self) -> TimeIndex | None:
+        """The `.timeindex`. Raises LogError."""
+        path = self.beside("timeindex")
+        return TimeIndex(path, self.base_offset or 0) if path else None
+
+    @cached_property
+    def aborted_transactions(self) -> list[AbortedTransaction]:
+        """The `.txnindex`, empty where there is none. Raises LogError."""
+        path = self.beside("txnindex")
+        return read_transaction_index(path) if path else []
+
+    def _position(self, scan: Scan, offset: int) -> int:
+        """Where the first batch begins that has this offset, or a later one.
+
+        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
+        a whole batch stands there that begins no later than the offset.
+        """
+        start = 0
+        try:
+            hint = self.offset_index.position(offset) if self.offset_index else 0
+            if hint and scan.batch(hint).base_offset <= offset:
+                start = hint
+        except LogError:
+            start = 0
+        place = None
+        for place in scan.places(start):
+            if place.last_offset >= offset:
+                return place.position
+        return place.position + place.size if place else 0
+
+    def __repr__(self) -> str:
+        return f"<segment {self.path}>"

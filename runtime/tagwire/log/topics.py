@@ -1,0 +1,78 @@
+"""Records of Kafka's own topics as messages: by the topic's name, each in its own version.
+
+The registry is passed in, since the runtime stands below generated packages;
+`tagwire_messages.registry` has every version of these records that there was.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records import ControlRecord, Record, control_record
+from tagwire.records.control import CONTROL_TYPES
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
+
+__all__ = ["INTERNAL_TOPICS", "Entry", "decode_entry"]
+
+INTERNAL_TOPICS: Final = {
+    "__consumer_offsets": "group",
+    "__transaction_state": "transaction",
+    "__share_group_state": "share",
+    "__cluster_metadata": "cluster",
+    "__remote_log_metadata": "remote-log",
+}
+"""Topic to the name of its log, as `Registry.decode_record` takes it."""
+
+_KEYED: Final = ("group", "transaction", "share")
+
+
+class Entry(NamedTuple):
+    """What a record of such a topic says."""
+
+    name: str
+    """The message's name; that of the key where there are two, without its ending. For a marker, its type."""
+    key: Any
+    """The key's message; None in the logs without keys, and for markers."""
+    value: Any
+    """The value's message; None for a tombstone, which deletes what the key names."""
+    version: int
+    """The value's version, -1 without one."""
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Whether it deletes its key."""
+        return self.key is not None and self.value is None
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON: type, version, key, value; `version` and `value` are null in a tombstone."""
+        key = None if self.key is None else self.key.to_json(self.key.VERSIONS.highest)
+        if self.value is None:
+            return {"type": self.name, "version": None, "key": key, "value": None}
+        return {"type": self.name, "version": self.version, "key": key, "value": self.value.to_json(self.version)}
+
+
+def decode_entry(
+    record: Record, log: str, registry: "Registry", *, is_control: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Entry:
+    """The messages of a record of a log ("group", "transaction", "share", "cluster", "remote-log").
+
+    Strict, as all decoding is. Raises DecodeError (offsets count in key or value), UnsupportedVersionError.
+    """
+    if is_control:
+        return _marker(control_record(record, registry))
+    if log not in _KEYED:
+        frame = registry.decode_record(record.value, log, limits=limits)
+        return Entry(frame.message.NAME, None, frame.message, frame.version)
+    key = registry.decode_record(record.key, log, limits=limits).message
+    frame = registry.decode_record(record.value, log, key, limits=limits)
+    return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)
+
+
+def _marker(marker: ControlRecord) -> Entry:
+    name = marker.type if marker.number in CONTROL_TYPES else f"control record {marker.number}"
+    if marker.message is None:
+        return Entry(name, None, None, -1)
+    first = int.from_bytes((marker.value or b"")[:2], "big", signed=True)
+    versions = marker.message.VERSIONS
+    return Entry(name, None, marker.message, min(max(first, versions.lowest), versions.highest))

@@ -1,0 +1,218 @@
+"""Logs held against the rules: every file with what is wrong in it, and where.
+
+One pass over each segment, in the memory of a batch: its batches, its records,
+and what stands beside it. Behind damage the rules go on with the next whole
+batch (`tagwire.log.damage`).
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.batch_rules import BatchRules, Seen, overlaps, zeros
+from tagwire.log.checkpoints import (
+    placed_leader_epochs,
+    read_json,
+    read_offsets,
+    read_properties,
+)
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.errors import LogError
+from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
+from tagwire.log.indexes import AbortedTransaction
+from tagwire.log.names import log_file
+from tagwire.log.partition import Partition
+from tagwire.log.producers import read_producer_snapshot
+from tagwire.log.rules import Problem
+from tagwire.log.scan import Scan, mapped
+from tagwire.log.segment import Segment
+from tagwire.log.transactions import Transactions
+
+__all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_segment"]
+
+
+class FileReport(NamedTuple):
+    """A file, and what is wrong in it."""
+
+    file: Path
+    batches: int
+    """Whole batches; 0 in files of other kinds."""
+    records: int
+    bytes: int
+    problems: list[Problem]
+
+
+Tell = Callable[[int], None]
+"""Is told how many more bytes of segments were read."""
+
+
+def verify_segment(path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS) -> Iterator[FileReport]:
+    """A segment and its indexes; the rest of its partition is not looked at."""
+    rules = BatchRules([])
+    yield from _Verifier(rules, format, limits, None).segment(Segment(path), None)
+
+
+def verify_partition(
+    partition: Partition, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
+) -> Iterator[FileReport]:
+    """Every file of a partition that a broker would look at; `format` as for `tagwire.records.read_batches`.
+
+    `tell`, if given, is told how many more bytes of segments were read.
+    """
+    try:
+        epochs = partition.leader_epochs
+    except LogError:  # reported with its file
+        epochs = []
+    rules = BatchRules(epochs)
+    verifier = _Verifier(rules, format, limits, tell)
+    segments = partition.segments
+    for segment, following in zip(segments, (*segments[1:], None), strict=True):
+        yield from verifier.segment(segment, following)
+    for snapshot in partition.metadata_snapshots:
+        yield from _Verifier(BatchRules([]), format, limits, tell).segment(snapshot, None)
+    yield from _others(partition)
+
+
+def verify_directory_files(directory: Path) -> Iterator[FileReport]:
+    """The checkpoints and properties of a folder of logs, as far as there are any."""
+    for name, read in _FILES.items():
+        if (path := directory / name).is_file():
+            yield _report(path, read)
+
+
+# ---------------------------------------------------------------- segments
+
+
+class _Verifier:
+    """The segments of one partition, in order."""
+
+    def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
+        self.rules = rules
+        self.format = format
+        self.limits = limits
+        self.tell = tell
+        self.transactions = Transactions()
+
+    def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
+        """The reports of a segment and of what stands beside it."""
+        beside, faults = index_rules(segment)
+        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
+        with mapped(segment.path) as data:
+            scan = Scan(str(segment.path), data, self.format, self.limits)
+            report = self._batches(segment, scan, beside)
+            if following is not None:
+                report.problems.extend(zeros(self._end, len(data)))
+                report.problems.extend(overlaps(self.rules.last_offset, following.base_offset))
+        yield report
+        for rule in beside:
+            yield FileReport(rule.path, 0, 0, rule.path.stat().st_size, rule.problems)
+        for path, error in faults:
+            yield FileReport(path, 0, 0, path.stat().st_size, [problem_of(error)])
+
+    def _batches(self, segment: Segment, scan: Scan, beside: list[IndexRule]) -> FileReport:
+        base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
+        batches = records = 0
+        self._end = 0
+        self.rules.problems = problems = []
+        for piece in pieces(scan):
+            if isinstance(piece, Damage):
+                problems.append(problem_of(piece.error, skipped=(piece.position, piece.end)))
+                end = piece.end
+            else:
+                seen = self.rules.check(piece.position, piece.batch, base_offset)
+                batches, records = batches + 1, records + seen.records
+                self._follow(seen, beside, problems)
+                end = piece.position + piece.batch.size
+            if self.tell:
+                self.tell(end - self._end)
+            self._end = end
+        for rule in beside:
+            rule.end()
+        return FileReport(segment.path, batches, records, len(scan.data), problems)
+
+    def _follow(self, seen: Seen, beside: list[IndexRule], problems: list[Problem]) -> None:
+        index = next((each for each in beside if isinstance(each, TransactionIndexRule)), None)
+        aborted = self.transactions.see(seen)
+        if aborted and not self._unreadable_index:
+            problems.extend(_missing(seen, aborted, index))
+        for rule in beside:
+            rule.see(seen)
+
+
+def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
+    """TWL223, for a transaction that the marker in this batch has aborted."""
+    if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
+        what = f"producer {aborted.producer_id} aborted what it began at offset {aborted.first_offset}"
+        yield Problem(seen.position, "TWL223", f"{what}; the transaction index lacks it")
+
+
+def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
+    """An error of reading as a problem; what was skipped for it stands in the text."""
+    path = f"{error.path}: " if error.path else ""
+    text = f"{path}found {error.found}, expected {error.expected}"
+    if skipped:
+        text += f"; bytes {skipped[0]} to {skipped[1]} are skipped"
+    return Problem(error.offset, error.rule, text)
+
+
+# ---------------------------------------------------------------- other files
+
+
+def leader_epoch_problems(path: Path) -> list[Problem]:
+    """What is wrong in a checkpoint of leader epochs. Raises LogError for what is none."""
+    problems = []
+    before = None
+    for at, start in placed_leader_epochs(path):
+        if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
+            what = (
+                f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"
+            )
+            problems.append(Problem(at, "TWL242", what))
+        before = start
+    return problems
+
+
+def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
+    """A check that is nothing but reading."""
+
+    def check(path: Path) -> list[Problem]:
+        read(path)
+        return []
+
+    return check
+
+
+_INDEXES: Final = ("index", "timeindex", "txnindex")
+_FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
+    "leader-epoch-checkpoint": leader_epoch_problems,
+    "partition.metadata": _reading(read_properties),
+    "quorum-state": _reading(read_json),
+    "meta.properties": _reading(read_properties),
+    "log-start-offset-checkpoint": _reading(read_offsets),
+    "recovery-point-offset-checkpoint": _reading(read_offsets),
+    "replication-offset-checkpoint": _reading(read_offsets),
+    "cleaner-offset-checkpoint": _reading(read_offsets),
+}
+
+
+def _others(partition: Partition) -> Iterator[FileReport]:
+    """What is no segment and stands beside none."""
+    bases = {segment.base_offset for segment in partition.segments}
+    for path in partition.files:
+        name = log_file(path)
+        if path.name in _FILES:
+            yield _report(path, _FILES[path.name])
+        elif name and name.kind == "snapshot" and not name.state:
+            yield _report(path, _reading(read_producer_snapshot))
+        elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
+            problem = Problem(0, "TWL204", f"there is no segment that begins at {name.base_offset}")
+            yield FileReport(path, 0, 0, path.stat().st_size, [problem])
+
+
+def _report(path: Path, check: Callable[[Path], list[Problem]]) -> FileReport:
+    try:
+        problems = check(path)
+    except LogError as error:
+        problems = [problem_of(error)]
+    return FileReport(path, 0, 0, path.stat().st_size, problems)
