@@ -146,10 +146,9 @@ class TestThroughPreCommit:
         for _ in range(2):
             assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
 
-    def test_a_released_spec_that_is_deleted(self, repository: Repository) -> None:
+    def test_a_released_version_that_is_gone(self, repository: Repository) -> None:
         for name in ("PingRequest", "PingResponse"):
-            write_spec(repository.root, name.replace("Ping", "Pong"), apiKey=8)
-            (repository.root / "message_specs" / f"{name}.json").unlink()
+            edit_spec(repository.root, name, '"0-1"', '"0"')
         assert "TW924" in repository.hook("tagwire-breaking", fails=True)
 
     def test_nothing_was_released_yet(self, repository: Repository) -> None:
@@ -157,7 +156,6 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-breaking")
 
     def test_a_spec_is_formatted(self, repository: Repository) -> None:
-        assert "Passed" in repository.hook("tagwire-fmt")
         before = write_spec(repository.root, "PingRequest").read_text(encoding="utf-8")
         assert "files were modified by this hook" in repository.hook("tagwire-fmt", fails=True)
         assert (repository.root / "message_specs/PingRequest.json").read_text(encoding="utf-8") != before
