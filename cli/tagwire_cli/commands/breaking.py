@@ -14,9 +14,10 @@ from tagwire_cli.reports import FORMATS, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.known import KnownCheck
     from tagwire_generator.evolution.texts import SpecReader, SpecTexts
     from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.settings import Settings, SpecSet
 
 __all__ = ["command", "options_for", "read_path"]
 
@@ -95,7 +96,9 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _checks(settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None) -> list["Check"]:
+def _checks(
+    settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
+) -> Sequence["Check | KnownCheck"]:
     """What is to be compared with what."""
     from tagwire_generator.evolution.texts import SpecReader
 
@@ -179,13 +182,13 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     return _check(baseline, texts, is_file=False)
 
 
-def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
+def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
     if not any(spec_set.lock for spec_set in settings.sets):
         raise click.UsageError(
             "give OLD and NEW, or --against REV; without arguments a spec set in [tool.tagwire] must have a lock file, "
             'as in lock = "message_specs.lock.json"'
         )
-    made: list[Check] = []
+    made: list[Check | KnownCheck] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
@@ -196,8 +199,25 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
                 f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
             )
         else:
-            made.append(_against_lock(settings, reader, spec_set.lock, specs))
+            made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
     return made
+
+
+def _against_own_lock(
+    settings: "Settings", reader: "SpecReader", spec_set: "SpecSet", lock: Path, specs: Path
+) -> "Check | KnownCheck":
+    """The check of a set against its lock: the one that commit hooks make, and make again and again."""
+    from tagwire_generator.evolution.known import Memory
+
+    if os.environ.get("CI"):
+        return _against_lock(settings, reader, lock, specs)
+    memory = Memory(spec_set, lock.read_bytes())
+    known = memory.recall()
+    if known is not None:
+        return known
+    check = _against_lock(settings, reader, lock, specs)
+    memory.keep(check)
+    return check
 
 
 def _sets(settings: "Settings") -> list[Path]:
