@@ -4,6 +4,8 @@ The native engine raises where the interpreter contradicts its refusal; so it is
 asked as users do, and what comes out is held against both other ways.
 """
 
+import gc
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
@@ -13,6 +15,7 @@ import pytest
 from native_engine import native
 from record_damage import damaged, odd_records, records_for
 
+from tagwire import layout_reader, layout_writer
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.layout import Array, Layout, Nested, StructLayout
 from tagwire.limits import Limits
@@ -165,3 +168,62 @@ def test_odd_limits_are_left_to_the_interpreter() -> None:
     for limits, is_right in ((Limits(depth=3), True), (Limits(depth=2), False), (Limits(elements=2), True)):
         with suppress(DecodeError):
             assert bool(list(next(read_batches(batch, limits=limits)))) == is_right
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_whole_formats_by_their_classes(name: str) -> None:
+    """A format's class decodes and encodes by the plan what the layout's interpreter does, packed or not."""
+    layout = format_of(name).layout
+    random = Random(name)
+    for codec in ("none", "gzip"):
+        data = next(read_batches(build(records_for(name, random, 3), name, compression=codec).encode(), name)).encode()
+        cls: Any = layout.root.cls
+        expected, _ = layout_reader.decode(layout, data, whole=True, strict=True, limits=Limits())
+        message = cls.decode(data)
+        assert message == expected and cls._plan is not None
+        assert message.encode() == layout_writer.encode(layout, expected)
+        assert message.encoded_size() == len(message.encode())
+        with pytest.raises(DecodeError) as caught:
+            cls.decode(data[:-1])
+        with pytest.raises(DecodeError) as by_layout:
+            layout_reader.decode(layout, data[:-1], whole=True, strict=True, limits=Limits())
+        assert str(caught.value) == str(by_layout.value)
+
+
+@pytest.mark.slow
+def test_nothing_leaks() -> None:
+    """Reading, building and refusing, again and again, leaves nothing behind."""
+    inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
+
+    def run() -> None:
+        for name, batches, records in inputs:
+            format = format_of(name)
+            for data in batches:
+                read(format, data, Limits())
+            written(format, records, {})
+
+    for _ in range(3):
+        run()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(15):
+            run()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000
+
+
+def test_who_keeps_a_record_keeps_it() -> None:
+    """Records are filled again only where nobody else has them."""
+    records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
+    batch = build(records)
+    kept = [record for index, record in enumerate(batch) if index % 3 == 0]
+    assert kept == records[::3]
+    everything = list(batch)
+    assert everything == records and len({id(record) for record in everything}) == 9
