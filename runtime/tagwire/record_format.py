@@ -56,7 +56,7 @@ class RecordFormat(Struct):
         from tagwire.buffers import as_bytes
         from tagwire.layout_reader import decode
 
-        plan = _plan_of(cls)
+        plan = cls._native_plan()
         if plan is not None:
             made: F = plan.decode(data, strict=strict, limits=limits)
             return made
@@ -68,28 +68,28 @@ class RecordFormat(Struct):
         """The bytes; lengths, counts and checksums are worked out. Raises EncodeError for a value that can't be."""
         from tagwire.layout_writer import encode
 
-        plan = _plan_of(type(self))
+        plan = self._native_plan()
         return encode(self.layout(), self) if plan is None else plan.encode(self)
 
     def encoded_size(self) -> int:
         """The length in bytes of what `encode` gives."""
         from tagwire.layout_writer import encoded_size
 
-        plan = _plan_of(type(self))
+        plan = self._native_plan()
         return encoded_size(self.layout(), self) if plan is None else plan.encoded_size(self)
 
+    @classmethod
+    def _native_plan(cls) -> Plan | None:
+        """The native engine's plan of the format; None where it has none. Made once."""
+        if "_plan" not in cls.__dict__:
+            from tagwire.engines import engine
 
-def _plan_of(cls: type[RecordFormat]) -> Plan | None:
-    """The native engine's plan of a format; None where it has none. Made once."""
-    if "_plan" not in cls.__dict__:
-        from tagwire.engines import engine
+            cls._plan = None
+            if engine() == "native":
+                from contextlib import suppress
 
-        cls._plan = None
-        if engine() == "native":
-            from contextlib import suppress
+                from tagwire._engine import NotNative, Plan
 
-            from tagwire._engine import NotNative, Plan
-
-            with suppress(NotNative):
-                cls._plan = Plan(cls.layout())
-    return cls._plan
+                with suppress(NotNative):
+                    cls._plan = Plan(cls.layout())
+        return cls._plan
