@@ -183,7 +183,8 @@ def test_whole_formats_by_their_classes(name: str) -> None:
     random = Random(name)
     for codec in ("none", "gzip"):
         data = next(read_batches(build(records_for(name, random, 3), name, compression=codec).encode(), name)).encode()
-        cls: Any = type("Format", (layout.root.cls,), {"__slots__": (), "_plan": Plan(layout)})
+        base: Any = layout.root.cls
+        cls: Any = type("Format", (base,), {"__slots__": (), "_plan": Plan(layout)})
         expected, _ = layout_reader.decode(layout, data, whole=True, strict=True, limits=Limits())
         message = cls.decode(data)
         assert type(message) is type(expected) and message == expected
