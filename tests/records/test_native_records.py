@@ -4,15 +4,18 @@ The native engine raises where the interpreter contradicts its refusal; so it is
 asked as users do, and what comes out is held against both other ways.
 """
 
+import gc
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
 
 import pytest
-from native_engine import native
+from native_engine import Plan, native
 from record_damage import damaged, odd_records, records_for
 
+from tagwire import layout_reader, layout_writer
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.layout import Array, Layout, Nested, StructLayout
 from tagwire.limits import Limits
@@ -27,6 +30,12 @@ FORMATS = format_names()
 LIMITS = Limits(elements=7)
 
 
+@pytest.fixture(autouse=True)
+def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The native engine, also where the tests run with the other one."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
     """A format in each engine."""
@@ -37,7 +46,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
         monkeypatch.setenv("TAGWIRE_ENGINE", "python")
         straight, by_layout = Format(native.layout), Format(native.layout)
         assert straight.plans.records is None and by_layout.plans.head is None
-        monkeypatch.delenv("TAGWIRE_ENGINE")
+        monkeypatch.setenv("TAGWIRE_ENGINE", "native")
         fits = plain_records.fits
         monkeypatch.setattr(plain_records, "fits", lambda format: format is not by_layout and fits(format))
         return {"native": native, "straight": straight, "by layout": by_layout}
@@ -165,3 +174,63 @@ def test_odd_limits_are_left_to_the_interpreter() -> None:
     for limits, is_right in ((Limits(depth=3), True), (Limits(depth=2), False), (Limits(elements=2), True)):
         with suppress(DecodeError):
             assert bool(list(next(read_batches(batch, limits=limits)))) == is_right
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_whole_formats_by_their_classes(name: str) -> None:
+    """A format's class decodes and encodes by the plan what the layout's interpreter does, packed or not."""
+    layout = format_of(name).layout
+    random = Random(name)
+    for codec in ("none", "gzip"):
+        data = next(read_batches(build(records_for(name, random, 3), name, compression=codec).encode(), name)).encode()
+        base: Any = layout.root.cls
+        cls: Any = type("Format", (base,), {"__slots__": (), "_plan": Plan(layout)})
+        expected, _ = layout_reader.decode(layout, data, whole=True, strict=True, limits=Limits())
+        message = cls.decode(data)
+        assert type(message) is type(expected) and message == expected
+        assert message.encode() == layout_writer.encode(layout, expected)
+        assert message.encoded_size() == len(message.encode())
+        with pytest.raises(DecodeError) as caught:
+            cls.decode(data[:-1])
+        with pytest.raises(DecodeError) as by_layout:
+            layout_reader.decode(layout, data[:-1], whole=True, strict=True, limits=Limits())
+        assert str(caught.value) == str(by_layout.value)
+
+
+@pytest.mark.slow
+def test_nothing_leaks() -> None:
+    """Reading, building and refusing, again and again, leaves nothing behind."""
+    inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
+
+    def run() -> None:
+        for name, batches, records in inputs:
+            format = format_of(name)
+            for data in batches:
+                read(format, data, Limits())
+            written(format, records, {})
+
+    for _ in range(3):
+        run()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(15):
+            run()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000
+
+
+def test_who_keeps_a_record_keeps_it() -> None:
+    """Records are filled again only where nobody else has them."""
+    records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
+    batch = build(records)
+    kept = [record for index, record in enumerate(batch) if index % 3 == 0]
+    assert kept == records[::3]
+    everything = list(batch)
+    assert everything == records and len({id(record) for record in everything}) == 9
