@@ -21,6 +21,9 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
     tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py tests/records
 
+# A file's tests stay together: what they share (a wheel, a generated package) is made once.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
 INSTALLED := $(CURDIR)/$(WHEEL)/venv/bin/python
@@ -58,13 +61,13 @@ demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real 
 
 # The last command of either branch is pytest: its closing line is the last one printed.
 test: $(STAMP) ## run the whole suite, what encodes and decodes with both engines, and most on Python 3.13 where there is one
-	$(BIN)/python -m pytest
-	TAGWIRE_ENGINE=python $(BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS)
+	$(BIN)/python $(PYTEST)
+	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS)
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
 	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
-	TAGWIRE_ENGINE=python $(SECOND_BIN)/python -m pytest -m 'not slow' $(ENGINE_TESTS) && \
-	$(SECOND_BIN)/python -m pytest -m 'not slow and not package'
+	TAGWIRE_ENGINE=python $(SECOND_BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS) && \
+	$(SECOND_BIN)/python $(PYTEST) -m 'not slow and not package'
 
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
@@ -108,7 +111,7 @@ sanitize: $(STAMP) ## test the native engine under AddressSanitizer and Undefine
 	    $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZE) .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native \
-	    $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZE_TESTS)
+	    $(BIN)/python $(PYTEST) -p no:cacheprovider $(SANITIZE_TESTS)
 
 # Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.
 FUZZ_SECONDS ?= 60
