@@ -110,7 +110,7 @@ sanitize: $(STAMP) ## test the native engine under AddressSanitizer and Undefine
 	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \
 	    $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZE) .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native TAGWIRE_TEST_EVERY=4 \
 	    $(BIN)/python $(PYTEST) -p no:cacheprovider $(SANITIZE_TESTS)
 
 # Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.

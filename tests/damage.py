@@ -7,6 +7,7 @@ longer than they need be, tags of which there are too many, in the wrong order,
 or with sizes that lie.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -24,6 +25,9 @@ __all__ = ["Sample", "damaged", "samples"]
 
 _LONGEST: Final = 400
 """Samples above this many bytes are left out: more of the small ones find more."""
+
+_EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
+"""Of so many samples one is damaged: `make sanitize` has no time for all of them."""
 
 _INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
 _INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))
@@ -54,7 +58,7 @@ class Sample:
 def samples() -> tuple[Sample, ...]:
     """Every version of every message, Kafka's own bytes, and the draft's messages."""
     found = {str(sample): sample for sample in chain(_of_kafka(), _of_the_draft())}
-    return tuple(found.values())
+    return tuple(found.values())[::_EVERY]
 
 
 def _of_kafka() -> Iterator[Sample]:
