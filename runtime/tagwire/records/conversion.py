@@ -18,6 +18,7 @@ from tagwire.records.building import BatchBuilder
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
+from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
 
 __all__ = ["RecordLoss", "convert"]
@@ -152,6 +153,9 @@ class _Conversion:
         if record.attributes and self.target.records is None:
             self.lose(f"{path}.attributes", record.attributes, "records have no attributes of their own there")
             changes["attributes"] = 0
+        elif (free := plain_attributes(self.target, record.attributes)) != record.attributes:
+            self.lose(f"{path}.attributes", record.attributes, "these bits say something else there")
+            changes["attributes"] = free
         changes |= self.tombstone(path, record)
         return record.replace(**changes)
 
