@@ -121,6 +121,7 @@ cdef extern from "plan.h":
 
 cdef extern from "defaults.h":
     PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
+    PyObject *tw_new_object(const tw_class *, int)
 
 cdef extern from "values.h":
     object tw_moved_view(object, Py_ssize_t, Py_ssize_t)
@@ -149,3 +150,5 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object)
     Py_ssize_t Py_REFCNT(PyObject *)
     char *PyByteArray_AsString(object) except NULL
+    bint PyBytes_CheckExact(object)
+    bint PyLong_CheckExact(object)
