@@ -48,6 +48,8 @@ cdef extern from "plan.h":
     PyObject *TW_SLOT(void *, Py_ssize_t)
     bint tw_plain_int(object, int64_t *)
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
+    Py_ssize_t TW_TUPLE_SIZE(PyObject *)
+    PyObject *TW_TUPLE_GET(PyObject *, Py_ssize_t)
     const uint8_t *TW_BYTES_DATA(PyObject *)
 
     int TW_INTS_LOW, TW_INTS_HIGH
@@ -150,5 +152,6 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object)
     Py_ssize_t Py_REFCNT(PyObject *)
     char *PyByteArray_AsString(object) except NULL
-    bint PyBytes_CheckExact(object)
-    bint PyLong_CheckExact(object)
+    bint PyBytes_CheckExact(PyObject *)
+    bint PyLong_CheckExact(PyObject *)
+    bint PyTuple_CheckExact(PyObject *)

@@ -64,32 +64,37 @@ cdef class Gathering:
 
     cdef bint add(self, PyObject **given) except -1:
         """Write one more; whether it could be. An offset of None is the one behind the last."""
-        cdef Py_ssize_t used = self.w.p - self.w.start, index
-        cdef PyObject **slot
         cdef int64_t offset
-        cdef int failed
-        offset_or_none, headers = <object>given[4], <object>given[3]
-        if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(<object>given[2])):
+        cdef object headers, number
+        if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
             return False
-        if not (given[5] == <PyObject *>None and PyLong_CheckExact(<object>given[6])):
+        if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
             return False
-        if offset_or_none is None:
-            if self.last_offset == INT64_MAX:
+        headers = <object>given[3]
+        if given[3] != SHARED.c.empty_tuple:
+            headers = plain_pairs(headers)
+            if headers is None:
                 return False
-            offset = self.last_offset + 1
-            offset_or_none = offset
-        elif not PyLong_CheckExact(offset_or_none) or not tw_plain_int(offset_or_none, &offset):
+            given[3] = <PyObject *>headers
+        if given[4] != NONE:
+            if not tw_plain_int(<object>given[4], &offset):
+                return False
+            return self.write(given, offset)
+        if self.last_offset == INT64_MAX:
             return False
-        headers = plain_pairs(headers)
-        if headers is None or self.is_lost:
-            return False
+        number = self.last_offset + 1
+        given[4] = <PyObject *>number
+        return self.write(given, self.last_offset + 1)
+
+    cdef inline bint write(self, PyObject **given, int64_t offset) except -1:
+        cdef Py_ssize_t used = self.w.p - self.w.start, index
+        cdef char *model = <char *><PyObject *>self.model
+        cdef int failed
         for index in range(GIVEN):
-            (<PyObject **>(<char *><PyObject *>self.model + self.slots[index]))[0] = given[index]
-        (<PyObject **>(<char *><PyObject *>self.model + self.slots[3]))[0] = <PyObject *>headers
-        (<PyObject **>(<char *><PyObject *>self.model + self.slots[4]))[0] = <PyObject *>offset_or_none
-        failed = tw_write_framed(self.plan.element, <PyObject *>self.model, &self.w)
+            (<PyObject **>(model + self.slots[index]))[0] = given[index]
+        failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
         for index in range(GIVEN):
-            (<PyObject **>(<char *><PyObject *>self.model + self.slots[index]))[0] = NULL
+            (<PyObject **>(model + self.slots[index]))[0] = NULL
         if failed < 0:
             self.is_lost = self.w.bytes == NULL and self.w.block == NULL and self.w.start != self.stack
             if not self.is_lost:
@@ -110,13 +115,13 @@ cdef bint all_given(PyObject **given) noexcept:
 
 
 cdef inline bint is_block(PyObject *value):
-    return value == <PyObject *>None or PyBytes_CheckExact(<object>value)
+    return value == NONE or PyBytes_CheckExact(value)
 
 
-cdef inline object plain_pairs(object headers):
+cdef object plain_pairs(object headers):
     """Headers as a tuple, if they are pairs that read back as they are; else None."""
     if type(headers) is list:
-        headers = tuple(<list>headers) if headers else ()
+        headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
         return None
     for pair in <tuple>headers:
@@ -130,8 +135,8 @@ cdef inline object plain_pairs(object headers):
 
 # ---------------------------------------------------------------- a method of builders
 
-cdef str GATHERING = "_gathering"
 cdef PyMethodDef APPEND
+cdef Py_ssize_t GATHERING = -1  # where builders have theirs
 
 APPEND.ml_name = "append"
 APPEND.ml_meth = <void *>append
@@ -140,40 +145,53 @@ APPEND.ml_doc = (
     b"append($self, key=None, value=None, *, timestamp=-1, headers=(), offset=None, tombstone=None, attributes=0)\n--\n\n"
     b"Add a record; without an offset it gets the one behind the last."
 )
-cdef object NO_TIME = -1, NO_ATTRIBUTES = 0, NO_HEADERS = ()
+cdef PyObject *NONE = <PyObject *>None
+cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
+cdef tuple NO_HEADERS = ()
 
 
 def append_method(cls):
-    """`append` for a class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it."""
+    """`append` for the class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it.
+
+    Raises NotNative where the class does not keep `_gathering` in a slot.
+    """
+    global GATHERING
+    GATHERING = checked_slot(cls, "_gathering")
     return descriptor(cls, &APPEND)
 
 
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef PyObject *given[GIVEN]
+    cdef PyObject *gathering = TW_SLOT(<PyObject *>builder, GATHERING)
+    if gathering != NULL and type(<object>gathering) is Gathering and sort_arguments(args, count, names, given):
+        if (<Gathering>gathering).add(given):
+            return builder
+    return append_in_python(builder, args, count, names)
+
+
+cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef Py_ssize_t index
-    gathering = getattr(builder, GATHERING)
-    if type(gathering) is Gathering and sort_arguments(args, count, names, given) and (<Gathering>gathering).add(given):
-        return builder
     places = tuple([<object>args[index] for index in range(count)])
     if names == NULL:
         return builder._append(*places)
-    named = {name: <object>args[count + index] for index, name in enumerate(<tuple>names)}
+    named = {name: <object>args[count + index] for index, name in enumerate(<object>names)}
     return builder._append(*places, **named)
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
     """Arguments by their place in GIVEN_NAMES, borrowed; False for what Python has to look at."""
-    cdef Py_ssize_t index, place, size
+    cdef PyObject *known = <PyObject *>GIVEN_NAMES
+    cdef PyObject *name
+    cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
     if count > 2:
         return False
-    given[0] = given[1] = given[4] = given[5] = <PyObject *>None
+    given[0] = given[1] = given[4] = given[5] = NONE
     given[2], given[3], given[6] = <PyObject *>NO_TIME, <PyObject *>NO_HEADERS, <PyObject *>NO_ATTRIBUTES
     for index in range(count):
         given[index] = args[index]
-    size = 0 if names == NULL else len(<tuple>names)
     for index in range(size):
-        place = count
-        while place < GIVEN and <PyObject *>(<tuple>names)[index] != <PyObject *>GIVEN_NAMES[place]:
+        place, name = count, TW_TUPLE_GET(names, index)
+        while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
         if place == GIVEN:  # a wrong name, or one that is no constant of the calling code
             return False

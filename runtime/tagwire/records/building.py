@@ -38,6 +38,8 @@ _IGNORED = "ignore_message_attributes"
 class BatchBuilder:
     """A batch to be. What a format has no place for must be none: -1, False, None."""
 
+    __slots__ = ("__dict__", "__weakref__", "_gathering")
+
     def __init__(
         self,
         format: "str | Format | type[RecordFormat] | Layout" = "v2",
@@ -133,9 +135,9 @@ class BatchBuilder:
         """How many records there are so far."""
         return len(self.records) if self._gathering is None else len(self._gathering)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Any:
         _ = self.records  # what the native engine has gathered can't be copied
-        return self.__dict__
+        return super().__getstate__()
 
     def build(self) -> RecordBatch:
         """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
