@@ -118,6 +118,8 @@ cdef extern from "plan.h":
         int counting, gap, unsure
         int64_t *known
         int64_t *highest
+        int64_t implied
+        Py_ssize_t implied_slot
         Py_ssize_t expected
         const tw_shared *shared
 
@@ -136,6 +138,7 @@ cdef extern from "encode.h":
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
     int64_t tw_written(const tw_writer *)
     PyObject *tw_finish(tw_writer *)
+    int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
 
 cdef extern from "framed_decode.h":

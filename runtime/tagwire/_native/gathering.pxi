@@ -27,20 +27,19 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset
+    cdef bytes done  # what was given away; the writer is empty then
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, first, tuple inputs):
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         cdef int register
-        start_writing(&self.w, self.stack, &SHARED.c)
         self.plan, self.first, self.inputs = plan, first, inputs
+        self.restart()
         self.model = taken(tw_new_object(&plan.element.made, True))
         plan.fill(self.known, inputs)
         for register in range(TW_REGISTERS):
             self.highest[register] = INT64_MIN
-        self.w.expected = plan.last_size
-        self.w.known, self.w.highest = self.known, self.highest
         for index, name in enumerate(GIVEN_NAMES):
             self.slots[index] = slot_of(type(first), name)
             given[index] = TW_SLOT(<PyObject *>first, self.slots[index])
@@ -55,17 +54,35 @@ cdef class Gathering:
 
     def written(self):
         """The bytes, and the highest number of each input's items."""
-        cdef Py_ssize_t size = self.w.p - self.w.start
+        cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
-        self.plan.last_size = size + SLACK
+        if self.done is None:
+            self.plan.last_size = (self.w.p - self.w.start) + SLACK
+            bytes = tw_finish(&self.w)
+            self.restart()
+            self.is_lost = bytes == NULL
+            self.done = taken(bytes)
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
-        return PyBytes_FromStringAndSize(<const char *>self.w.start, size), highest
+        return self.done, highest
+
+    cdef int restart(self) except -1:
+        start_writing(&self.w, self.stack, &SHARED.c)
+        self.w.expected = self.plan.last_size
+        self.w.known, self.w.highest = self.known, self.highest
+        return 0
+
+    cdef int go_on(self) except -1:
+        """After the bytes were given away: behind a copy of them."""
+        if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
+            reraise()
+        self.done = None
+        return 0
 
     cdef bint add(self, PyObject **given) except -1:
         """Write one more; whether it could be. An offset of None is the one behind the last."""
         cdef int64_t offset
-        cdef object headers, number
+        cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
             return False
         if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
@@ -82,14 +99,17 @@ cdef class Gathering:
             return self.write(given, offset)
         if self.last_offset == INT64_MAX:
             return False
-        number = self.last_offset + 1
-        given[4] = <PyObject *>number
+        given[4] = NULL
         return self.write(given, self.last_offset + 1)
 
     cdef inline bint write(self, PyObject **given, int64_t offset) except -1:
-        cdef Py_ssize_t used = self.w.p - self.w.start, index
+        cdef Py_ssize_t used, index
         cdef char *model = <char *><PyObject *>self.model
         cdef int failed
+        if self.done is not None:
+            self.go_on()
+        used = self.w.p - self.w.start
+        self.w.implied, self.w.implied_slot = offset, self.slots[4]  # so that no int need be made of it
         for index in range(GIVEN):
             (<PyObject **>(model + self.slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)

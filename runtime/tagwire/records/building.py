@@ -223,7 +223,8 @@ class BatchBuilder:
     def first(self) -> Record | None:
         """The first record, if there is one."""
         if self._gathering is not None:
-            return self._gathering.first
+            first: Record = self._gathering.first
+            return first
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:

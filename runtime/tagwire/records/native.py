@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Plan
     from tagwire.records.format import Format
 
-__all__ = ["OFFSET", "SCALE", "TIMESTAMP", "Plans", "Refusal", "Written", "gathered", "gathering", "write_natively", "written_of"]
+__all__ = [
+    "OFFSET",
+    "SCALE",
+    "TIMESTAMP",
+    "Plans",
+    "Refusal",
+    "Written",
+    "gathered",
+    "gathering",
+    "write_natively",
+    "written_of",
+]
 
 OFFSET: Final = "the base of offsets"
 TIMESTAMP: Final = "the base of timestamps"
