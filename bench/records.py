@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from timing import interleaved, ratio
 
-from tagwire.records import Record, build, read_batches
+from tagwire.records import BatchBuilder, Record, build, read_batches
 
 __all__ = ["measure_records", "table"]
 
@@ -75,7 +75,13 @@ def _records() -> list[Record]:
 
 
 def _build(codec: str) -> Work:
-    return lambda: build(_records(), compression=codec).encode()
+    def work() -> bytes:
+        builder = BatchBuilder(compression=codec)
+        for index, (key, value) in enumerate(_VALUES):
+            builder.append(key, value, timestamp=_TIME + index, headers=[])
+        return builder.build().encode()
+
+    return work
 
 
 def _build_at_hand(codec: str) -> Work:

@@ -37,7 +37,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["Codec", "Elements", "NotNative", "Plan"]
+__all__ = ["Codec", "Elements", "Gathering", "NotNative", "Plan", "append_method"]
 
 cdef int TAG_MAX = 0xFFFF  # of the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
@@ -54,5 +54,6 @@ include "_native/framing.pxi"
 include "_native/serializer.pxi"
 include "_native/elements.pxi"
 include "_native/calls.pxi"
+include "_native/gathering.pxi"
 
 cdef Shared SHARED = Shared()

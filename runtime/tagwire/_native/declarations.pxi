@@ -48,6 +48,8 @@ cdef extern from "plan.h":
     PyObject *TW_SLOT(void *, Py_ssize_t)
     bint tw_plain_int(object, int64_t *)
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
+    Py_ssize_t TW_TUPLE_SIZE(PyObject *)
+    PyObject *TW_TUPLE_GET(PyObject *, Py_ssize_t)
     const uint8_t *TW_BYTES_DATA(PyObject *)
 
     int TW_INTS_LOW, TW_INTS_HIGH
@@ -116,11 +118,14 @@ cdef extern from "plan.h":
         int counting, gap, unsure
         int64_t *known
         int64_t *highest
+        int64_t implied
+        Py_ssize_t implied_slot
         Py_ssize_t expected
         const tw_shared *shared
 
 cdef extern from "defaults.h":
     PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
+    PyObject *tw_new_object(const tw_class *, int)
 
 cdef extern from "values.h":
     object tw_moved_view(object, Py_ssize_t, Py_ssize_t)
@@ -133,6 +138,7 @@ cdef extern from "encode.h":
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
     int64_t tw_written(const tw_writer *)
     PyObject *tw_finish(tw_writer *)
+    int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
 
 cdef extern from "framed_decode.h":
@@ -149,3 +155,6 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object)
     Py_ssize_t Py_REFCNT(PyObject *)
     char *PyByteArray_AsString(object) except NULL
+    bint PyBytes_CheckExact(PyObject *)
+    bint PyLong_CheckExact(PyObject *)
+    bint PyTuple_CheckExact(PyObject *)

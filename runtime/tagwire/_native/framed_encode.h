@@ -88,6 +88,10 @@ static int tw_follow_bits(const tw_form *form, PyObject *object, int64_t *x, tw_
 static inline int tw_number_of(const tw_form *form, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
+    if (TW_UNLIKELY(value == NULL)) {
+        *x = w->implied;
+        goto found;
+    }
     if (TW_UNLIKELY(!tw_plain_int(value, x))) {
         if (PyLong_Check(value)) {
             *x = PyLong_AsLongLong(value);
@@ -326,7 +330,9 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
         int failed;
         if (TW_LIKELY(form->is_usual)) {
             PyObject *value = tw_value_of(s, f, object);
-            if (TW_UNLIKELY(value == NULL || tw_write_usual(f, value, w) < 0))
+            if (TW_UNLIKELY(value == NULL && f->slot != w->implied_slot))
+                return -1;
+            if (TW_UNLIKELY(tw_write_usual(f, value, w) < 0))
                 return -1;
             continue;
         }

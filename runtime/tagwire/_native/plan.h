@@ -128,6 +128,8 @@ typedef struct {
     int64_t *highest;       /* of each register: the highest number that was written relative to it; or NULL */
     int gap;                /* bytes of the last varint length: a guess at the next one's */
     int unsure;             /* a value was refused that the interpreter may accept */
+    int64_t implied;        /* the number of the slot that may be empty, `implied_slot` */
+    Py_ssize_t implied_slot;
     Py_ssize_t expected;    /* what to ask for where the stack is full: what the last message took, or 0 */
     const tw_shared *shared;
 } tw_writer;

@@ -10,7 +10,7 @@ read back one by one.
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.compression import pack
 from tagwire.engines import DisagreementError
@@ -23,9 +23,12 @@ from tagwire.records import plain_records
 from tagwire.records.batch import RecordBatch, own_batch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
-from tagwire.records.native import Refusal, Written, write_natively
+from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.shown import shown
+
+if TYPE_CHECKING:
+    from tagwire._engine import Gathering
 
 __all__ = ["BatchBuilder", "MessageSet", "build"]
 
@@ -34,6 +37,8 @@ _IGNORED = "ignore_message_attributes"
 
 class BatchBuilder:
     """A batch to be. What a format has no place for must be none: -1, False, None."""
+
+    __slots__ = ("__dict__", "__weakref__", "_gathering")
 
     def __init__(
         self,
@@ -59,7 +64,8 @@ class BatchBuilder:
         Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
-        self.records: list[Record] = []
+        self._gathering: Gathering | None = None
+        self._records: list[Record] | None = None
         self.compression = compression
         self.timestamp_type = timestamp_type
         self.append_time = append_time
@@ -92,16 +98,46 @@ class BatchBuilder:
         attributes: int = 0,
     ) -> "BatchBuilder":
         """Add a record; without an offset it gets the one behind the last."""
+        is_first = self._records is None and self._gathering is None
         if offset is None:
-            offset = self.records[-1].offset + 1 if self.records else self.base_offset or 0
+            offset = self.base_offset or 0 if is_first or not self.records else self.records[-1].offset + 1
         record = Record(offset, timestamp, key, value, headers, attributes=attributes, tombstone=tombstone)
-        self.records.append(record)
+        if not is_first or not self._begin(record):
+            self.records.append(record)
         return self
+
+    _append = append
+    """As Python has it, also where `append` has become the native engine's."""
+
+    def _begin(self, first: Record) -> bool:
+        """Let the native engine write what is appended from now on; whether it does."""
+        self._gathering = gathering(self.format, first, *self.bases(first))
+        if self._gathering is not None and BatchBuilder.append is BatchBuilder._append:
+            from tagwire._engine import append_method
+
+            BatchBuilder.append = append_method(BatchBuilder)  # type: ignore[method-assign]
+        return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
         """Add records as they are."""
-        self.records += records
+        self.records.extend(records)
         return self
+
+    @property
+    def records(self) -> list[Record]:
+        """The records so far, to be changed at will; who asks for them pays for an object for each."""
+        if self._records is None:
+            self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
+            self._gathering = None
+        return self._records
+
+    def count(self) -> int:
+        """How many records there are so far."""
+        return len(self.records) if self._gathering is None else len(self._gathering)
+
+    def __getstate__(self) -> Any:
+        _ = self.records  # what the native engine has gathered can't be copied
+        return super().__getstate__()
 
     def build(self) -> RecordBatch:
         """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
@@ -125,10 +161,7 @@ class BatchBuilder:
 
     def batch(self) -> RecordBatch:
         format = self.format
-        base_offset = self.first_offset()
-        base_timestamp = self.delete_horizon_ms if self.base_timestamp is None else self.base_timestamp
-        if base_timestamp is None:
-            base_timestamp = self.records[0].timestamp if self.records else -1
+        base_offset, base_timestamp = self.bases(self.first())
         head = self.values(
             base_offset=base_offset,
             base_timestamp=base_timestamp,
@@ -145,7 +178,7 @@ class BatchBuilder:
             head[item.name] = top - base_timestamp if item.relative_to else top
         head["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
-            head[format.fields["count"].name] = len(self.records)
+            head[format.fields["count"].name] = self.count()
         return own_batch(format, format.encode_head(head))
 
     def top(self, highest: int) -> int:
@@ -156,6 +189,10 @@ class BatchBuilder:
 
     def written(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
         """The records as bytes; where the native engine refuses one, by the layout, which says why."""
+        if self._gathering is not None:
+            found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
+            if found is not None:
+                return found
         written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
@@ -183,10 +220,23 @@ class BatchBuilder:
             writer.value(records.type, elements, data)
         return bytes(data)
 
-    def first_offset(self) -> int:
-        if self.base_offset is not None:
-            return self.base_offset
-        return self.records[0].offset if self.records else 0
+    def first(self) -> Record | None:
+        """The first record, if there is one."""
+        if self._gathering is not None:
+            first: Record = self._gathering.first
+            return first
+        return self.records[0] if self.records else None
+
+    def bases(self, first: Record | None) -> tuple[int, int]:
+        """What the records' offsets and timestamps are counted from, with this one as the first."""
+        offset, timestamp = self.base_offset, self.base_timestamp
+        if offset is None:
+            offset = 0 if first is None else first.offset
+        if timestamp is None:
+            timestamp = self.delete_horizon_ms
+        if timestamp is None:
+            timestamp = -1 if first is None else first.timestamp
+        return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
         """Roles as fields, those that the format has."""
@@ -260,7 +310,7 @@ class BatchBuilder:
         """A wrapper, or messages one behind the other."""
         codec = self.codec()
         is_relative = self.format.magic > 0 and codec != "none"
-        found = self.written_messages(self.first_offset() if is_relative else 0)
+        found = self.written_messages(self.bases(self.first())[0] if is_relative else 0)
         if codec == "none":
             return MessageSet(found.data, len(self.records), self.format)
         if not self.records:

@@ -7,24 +7,37 @@ machinery of all messages. Without the native engine, or where it leaves a
 format alone, there are no plans, and the interpreter reads and writes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.engines import engine
 from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
+from tagwire.limits import Limits
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:
-    from tagwire._engine import Elements, Plan
+    from tagwire._engine import Elements, Gathering, Plan
     from tagwire.records.format import Format
 
-__all__ = ["OFFSET", "SCALE", "TIMESTAMP", "Plans", "Refusal", "Written", "write_natively"]
+__all__ = [
+    "OFFSET",
+    "SCALE",
+    "TIMESTAMP",
+    "Plans",
+    "Refusal",
+    "Written",
+    "gathered",
+    "gathering",
+    "write_natively",
+    "written_of",
+]
 
 OFFSET: Final = "the base of offsets"
 TIMESTAMP: Final = "the base of timestamps"
 SCALE: Final = "1, or 0 where all have one timestamp"
 
+_BASES: Final = frozenset((OFFSET, TIMESTAMP, SCALE))
 _FOLLOWS: Final = {
     "key_is_null": ("empty", "key", ""),
     "value_is_null": ("empty", "value", ""),
@@ -161,7 +174,55 @@ def write_natively(
     except (OverflowError, TypeError):  # bases that are no numbers of 64 bits
         return Refusal.NONE_TRIED
     if data is not None:
-        tops = dict(zip(plans.records.inputs, highest, strict=True))
-        return Written(data, tops[OFFSET], tops.get(TIMESTAMP, -1))
+        return _with_tops(plans.records, data, highest)
     has_bits = any(record.tombstone is not None or record.attributes != 0 for record in records)
     return Refusal.UNSURE if is_unsure or has_bits else Refusal.CERTAIN
+
+
+def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Written:
+    tops = dict(zip(plan.inputs, highest, strict=True))
+    return Written(data, tops[OFFSET], tops.get(TIMESTAMP, -1))
+
+
+def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
+    """Records that are written as they are given, from the first one on; None where they have to be objects.
+
+    Their bytes must depend on nothing that may still change, and give the same records when they are read.
+    """
+    plan = format.plans.records
+    if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):
+        return None
+    from tagwire._engine import Gathering
+
+    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
+    try:
+        return Gathering(plan, first, inputs)
+    except (OverflowError, TypeError, ValueError):  # the first, or bases that are no numbers of 64 bits
+        return None
+
+
+def gathered(format: "Format", found: "Gathering") -> list[Record]:
+    """The records of a gathering as objects."""
+    plan = format.plans.records
+    assert plan is not None
+    data, _ = found.written()
+    records = plan.read(data, 0, len(data), len(found), found.inputs, Limits(), _unreadable)
+    assert records is not None
+    return list(records)
+
+
+def _unreadable(index: int, pos: int, elements: int) -> Iterator[Record]:
+    return iter(())  # which the engine takes for what it is: a disagreement with itself
+
+
+def written_of(
+    format: "Format", found: "Gathering", head: dict[str, Any], base_offset: Any, base_timestamp: Any
+) -> Written | None:
+    """What a gathering has written; None where the bases have changed since it began."""
+    plan = format.plans.records
+    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
+    assert plan is not None
+    if inputs != found.inputs:
+        return None
+    data, highest = found.written()
+    return _with_tops(plan, data, highest)

@@ -1,0 +1,219 @@
+"""Elements that are written as they are given, without an object for each: what a batch's builder has of them so far.
+
+They need their bases from the first one on. Only what reads back as it was given is taken, so that the objects can still be
+made; whatever else, and whatever the plan refuses, is for Python code, which makes objects from there on.
+"""
+
+cdef enum:
+    GIVEN = 7  # the arguments of `append`
+
+cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
+
+
+@final
+@no_gc_clear
+cdef class Gathering:
+    """Elements of a plan, counted from the bases in `inputs`. Raises NotNative, ValueError where `first` is not taken."""
+
+    cdef Elements plan
+    cdef readonly object first
+    """The first element, as an object."""
+    cdef readonly tuple inputs
+    cdef object model  # holds each element while it is written; its slots borrow, and are empty else
+    cdef Py_ssize_t slots[GIVEN]
+    cdef tw_writer w
+    cdef uint8_t stack[STACK]
+    cdef int64_t known[TW_REGISTERS]
+    cdef int64_t highest[TW_REGISTERS]
+    cdef Py_ssize_t count
+    cdef int64_t last_offset
+    cdef bytes done  # what was given away; the writer is empty then
+    cdef bint is_lost
+
+    def __cinit__(self, Elements plan, first, tuple inputs):
+        cdef PyObject *given[GIVEN]
+        cdef Py_ssize_t index
+        cdef int register
+        self.plan, self.first, self.inputs = plan, first, inputs
+        self.restart()
+        self.model = taken(tw_new_object(&plan.element.made, True))
+        plan.fill(self.known, inputs)
+        for register in range(TW_REGISTERS):
+            self.highest[register] = INT64_MIN
+        for index, name in enumerate(GIVEN_NAMES):
+            self.slots[index] = slot_of(type(first), name)
+            given[index] = TW_SLOT(<PyObject *>first, self.slots[index])
+        if type(first) is not type(self.model) or not all_given(given) or not self.add(given):
+            raise ValueError("the first element is not taken")
+
+    def __dealloc__(self):
+        tw_discard(&self.w)
+
+    def __len__(self):
+        return self.count
+
+    def written(self):
+        """The bytes, and the highest number of each input's items."""
+        cdef PyObject *bytes
+        if self.is_lost:
+            raise MemoryError
+        if self.done is None:
+            self.plan.last_size = (self.w.p - self.w.start) + SLACK
+            bytes = tw_finish(&self.w)
+            self.restart()
+            self.is_lost = bytes == NULL
+            self.done = taken(bytes)
+        highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
+        return self.done, highest
+
+    cdef int restart(self) except -1:
+        start_writing(&self.w, self.stack, &SHARED.c)
+        self.w.expected = self.plan.last_size
+        self.w.known, self.w.highest = self.known, self.highest
+        return 0
+
+    cdef int go_on(self) except -1:
+        """After the bytes were given away: behind a copy of them."""
+        if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
+            reraise()
+        self.done = None
+        return 0
+
+    cdef bint add(self, PyObject **given) except -1:
+        """Write one more; whether it could be. An offset of None is the one behind the last."""
+        cdef int64_t offset
+        cdef object headers
+        if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
+            return False
+        if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
+            return False
+        headers = <object>given[3]
+        if given[3] != SHARED.c.empty_tuple:
+            headers = plain_pairs(headers)
+            if headers is None:
+                return False
+            given[3] = <PyObject *>headers
+        if given[4] != NONE:
+            if not tw_plain_int(<object>given[4], &offset):
+                return False
+            return self.write(given, offset)
+        if self.last_offset == INT64_MAX:
+            return False
+        given[4] = NULL
+        return self.write(given, self.last_offset + 1)
+
+    cdef inline bint write(self, PyObject **given, int64_t offset) except -1:
+        cdef Py_ssize_t used, index
+        cdef char *model = <char *><PyObject *>self.model
+        cdef int failed
+        if self.done is not None:
+            self.go_on()
+        used = self.w.p - self.w.start
+        self.w.implied, self.w.implied_slot = offset, self.slots[4]  # so that no int need be made of it
+        for index in range(GIVEN):
+            (<PyObject **>(model + self.slots[index]))[0] = given[index]
+        failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
+        for index in range(GIVEN):
+            (<PyObject **>(model + self.slots[index]))[0] = NULL
+        if failed < 0:
+            self.is_lost = self.w.bytes == NULL and self.w.block == NULL and self.w.start != self.stack
+            if not self.is_lost:
+                self.w.p = self.w.start + used
+            refused_value()
+            return False
+        self.count += 1
+        self.last_offset = offset
+        return True
+
+
+cdef bint all_given(PyObject **given) noexcept:
+    cdef Py_ssize_t index
+    for index in range(GIVEN):
+        if given[index] == NULL:
+            return False
+    return True
+
+
+cdef inline bint is_block(PyObject *value):
+    return value == NONE or PyBytes_CheckExact(value)
+
+
+cdef object plain_pairs(object headers):
+    """Headers as a tuple, if they are pairs that read back as they are; else None."""
+    if type(headers) is list:
+        headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
+    elif type(headers) is not tuple:
+        return None
+    for pair in <tuple>headers:
+        if type(pair) is not tuple or len(<tuple>pair) != 2:
+            return None
+        key, value = pair
+        if not (type(key) is str or type(key) is int) or not is_block(<PyObject *>value):
+            return None
+    return headers
+
+
+# ---------------------------------------------------------------- a method of builders
+
+cdef PyMethodDef APPEND
+cdef Py_ssize_t GATHERING = -1  # where builders have theirs
+
+APPEND.ml_name = "append"
+APPEND.ml_meth = <void *>append
+APPEND.ml_flags = METH_FASTCALL | METH_KEYWORDS
+APPEND.ml_doc = (
+    b"append($self, key=None, value=None, *, timestamp=-1, headers=(), offset=None, tombstone=None, attributes=0)\n--\n\n"
+    b"Add a record; without an offset it gets the one behind the last."
+)
+cdef PyObject *NONE = <PyObject *>None
+cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
+cdef tuple NO_HEADERS = ()
+
+
+def append_method(cls):
+    """`append` for the class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it.
+
+    Raises NotNative where the class does not keep `_gathering` in a slot.
+    """
+    global GATHERING
+    GATHERING = checked_slot(cls, "_gathering")
+    return descriptor(cls, &APPEND)
+
+
+cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef PyObject *given[GIVEN]
+    cdef PyObject *gathering = TW_SLOT(<PyObject *>builder, GATHERING)
+    if gathering != NULL and type(<object>gathering) is Gathering and sort_arguments(args, count, names, given):
+        if (<Gathering>gathering).add(given):
+            return builder
+    return append_in_python(builder, args, count, names)
+
+
+cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef Py_ssize_t index
+    places = tuple([<object>args[index] for index in range(count)])
+    if names == NULL:
+        return builder._append(*places)
+    named = {name: <object>args[count + index] for index, name in enumerate(<object>names)}
+    return builder._append(*places, **named)
+
+
+cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
+    """Arguments by their place in GIVEN_NAMES, borrowed; False for what Python has to look at."""
+    cdef PyObject *known = <PyObject *>GIVEN_NAMES
+    cdef PyObject *name
+    cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
+    if count > 2:
+        return False
+    given[0] = given[1] = given[4] = given[5] = NONE
+    given[2], given[3], given[6] = <PyObject *>NO_TIME, <PyObject *>NO_HEADERS, <PyObject *>NO_ATTRIBUTES
+    for index in range(count):
+        given[index] = args[index]
+    for index in range(size):
+        place, name = count, TW_TUPLE_GET(names, index)
+        while place < GIVEN and name != TW_TUPLE_GET(known, place):
+            place += 1
+        if place == GIVEN:  # a wrong name, or one that is no constant of the calling code
+            return False
+        given[place] = args[count + index]
+    return True

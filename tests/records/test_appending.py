@@ -1,0 +1,189 @@
+"""`BatchBuilder.append`: the same batches and errors as from `Record`s, whatever is appended, on both engines."""
+
+import copy
+import inspect
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tagwire import engine
+from tagwire.errors import TagwireError
+from tagwire.records import BatchBuilder, Record, build, format_names, read_batches
+
+FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_000}
+
+
+class Number:
+    """What is a number to `__index__` alone."""
+
+    def __index__(self) -> int:
+        return 5
+
+
+ODD: list[dict[str, Any]] = [
+    {},
+    {"value": b""},
+    {"key": b"k" * 70, "value": b"v" * 20_000},
+    {"value": bytearray(b"v")},
+    {"value": memoryview(b"v")},
+    {"value": "text"},
+    {"key": 5},
+    {"timestamp": True},
+    {"timestamp": 1.5},
+    {"timestamp": Number()},
+    {"timestamp": 2**63 - 1},
+    {"timestamp": 2**63},
+    {"timestamp": -(2**63)},
+    {"headers": (("a", b"1"), ("a", None))},
+    {"headers": [("a", b"1")]},
+    {"headers": [["a", b"1"]]},
+    {"headers": (("a", "text"),)},
+    {"headers": (("\ud800", b""),)},
+    {"headers": ((1, b"1"),)},
+    {"headers": (("a",),)},
+    {"headers": iter((("a", b"1"),))},
+    {"offset": 100},
+    {"offset": -5},
+    {"offset": 2**31 + 7},
+    {"offset": 2**63 - 1},
+    {"offset": 2**63},
+    {"tombstone": True},
+    {"tombstone": False},
+    {"attributes": 3},
+    {"attributes": 200},
+    {"attributes": "x"},
+]
+
+
+def outcome(builder: BatchBuilder) -> Any:
+    """What is built, or why it is not."""
+    try:
+        batch = builder.build()
+        return batch.encode(), batch.last_offset, batch.max_timestamp, len(batch)
+    except (TagwireError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        return type(error), str(error)
+
+
+def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
+    builder = BatchBuilder(*args, **settings)
+    for call in calls:
+        assert builder.append(**call) is builder
+    return builder
+
+
+def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
+    """The same by `extend`, with the offsets worked out here."""
+    builder = BatchBuilder(*args, **settings)
+    records: list[Record] = []
+    for call in calls:
+        behind = records[-1].offset + 1 if records else settings.get("base_offset") or 0
+        values: dict[str, Any] = {"timestamp": -1, "key": None, "value": None, **call}
+        values["offset"] = behind if call.get("offset") is None else call["offset"]
+        records.append(Record(**values))
+    return builder.extend(records)
+
+
+def fresh(call: dict[str, Any]) -> dict[str, Any]:
+    """A call whose iterator, if any, is not used up."""
+    return {name: iter((("a", b"1"),)) if hasattr(value, "__next__") else value for name, value in call.items()}
+
+
+@pytest.mark.parametrize("name", format_names())
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_appended_is_as_listed(name: str, codec: str) -> None:
+    failed = 0
+    for odd, place in product(ODD, range(3)):
+        calls = [{**FIRST, "timestamp": FIRST["timestamp"] + index} for index in range(3)]
+        if name == "v0":
+            calls = [{**call, "timestamp": -1} for call in calls]
+        calls[place] = {**calls[place], **odd}
+        found = outcome(appended([fresh(call) for call in calls], name, compression=codec))
+        assert found == outcome(listed([fresh(call) for call in calls], name, compression=codec)), (odd, place)
+        failed += isinstance(found[0], type)
+    assert 20 < failed < 75
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_offset": 7},
+        {"base_offset": 2**62, "base_timestamp": 3},
+        {"delete_horizon_ms": 9},
+        {"timestamp_type": "append", "append_time": 77},
+        {"producer_id": 5, "producer_epoch": 1, "base_sequence": 0, "is_transactional": True},
+        {"last_offset": 900, "max_timestamp": 4},
+        {"base_offset": 2**63},
+    ],
+)
+def test_settings_of_the_batch(settings: dict[str, Any]) -> None:
+    calls = [FIRST, {**FIRST, "timestamp": 5}, {"offset": settings.get("base_offset", 0) + 30}]
+    assert outcome(appended(calls, **settings)) == outcome(listed(calls, **settings))
+
+
+def test_records_come_back_as_they_were_given() -> None:
+    calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
+    builder = appended(calls)
+    assert builder.records == listed(calls).records
+    builder.records[1].value = b"changed"  # and are the builder's from then on
+    builder.append(b"more")
+    assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
+    assert builder.records[-1] == Record(10, -1, b"more", None)
+
+
+def test_a_builder_goes_on_after_building() -> None:
+    builder = appended([FIRST])
+    batches = [builder.append(value=b"x" * size).build().encode() for size in (5, 5_000, 50_000)]
+    assert [len(next(read_batches(data))) for data in batches] == [2, 3, 4]
+    assert builder.build().encode() == batches[-1] == build(builder.records).encode()
+
+
+def test_bases_may_change_before_building() -> None:
+    builder, other = appended([FIRST, FIRST]), listed([FIRST, FIRST])
+    for each in (builder, other):
+        each.base_timestamp = 5
+        each.base_offset = -3
+    assert outcome(builder) == outcome(other)
+
+
+def test_extending_and_appending() -> None:
+    builder = appended([FIRST]).extend([Record(5, 1, None, b"x")]).append(b"y")
+    assert [record.offset for record in builder.build()] == [0, 5, 6]
+
+
+def test_a_copy() -> None:
+    builder = appended([FIRST, FIRST])
+    assert outcome(copy.copy(builder)) == outcome(builder)
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [((b"k", b"v", 3), {}), ((b"k",), {"key": b"k"}), ((), {"keys": b"k"}), ((), {"append_time": 3})],
+)
+def test_wrong_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    builder = appended([FIRST])
+    with pytest.raises(TypeError, match=r"append\(\)"):
+        builder.append(*args, **named)
+    assert len(builder.build()) == 1
+
+
+def test_names_that_are_no_constants() -> None:
+    name = "".join(["ti", "mestamp"])
+    assert outcome(appended([FIRST]).append(b"k", **{name: 3})) == outcome(appended([FIRST, {"key": b"k", name: 3}]))  # type: ignore[arg-type]
+
+
+def test_a_subclass_has_its_own_append() -> None:
+    class Shouting(BatchBuilder):
+        def append(self, key: bytes | None = None, value: bytes | None = None, **more: Any) -> BatchBuilder:
+            return super().append(key, value and value.upper(), **more)
+
+    batch = Shouting().append(value=b"a").append(value=b"b").build()
+    assert [record.value for record in batch] == [b"A", b"B"]
+
+
+def test_the_engine_writes_what_is_appended() -> None:
+    builder = appended([FIRST, FIRST])
+    assert (builder._gathering is not None) == (engine() == "native")
+    assert list(inspect.signature(BatchBuilder.append).parameters)[1:] == [
+        "key", "value", "timestamp", "headers", "offset", "tombstone", "attributes",
+    ]  # fmt: skip
