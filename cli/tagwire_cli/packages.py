@@ -16,8 +16,9 @@ import click
 if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.registry import Registry
+    from tagwire.tracer import Node
 
-__all__ = ["find_message", "find_registry", "find_response", "package_option", "require_version"]
+__all__ = ["error_note", "find_message", "find_registry", "find_response", "package_option", "require_version"]
 
 _KAFKA: Final = "tagwire_messages"
 
@@ -31,6 +32,17 @@ def package_option(function: F) -> F:
         metavar="NAME",
         help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
     )(function)
+
+
+def error_note(registry: "Registry") -> "Callable[[Node], str]":
+    """The name of an error code, for a node of a trace that is one; "" where the package does not know errors."""
+    name_of = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
+
+    def note(node: "Node") -> str:
+        is_error = node.complete and node.type == "int16" and node.path.endswith("error_code")
+        return (name_of(node.value) or "") if name_of and is_error else ""
+
+    return note
 
 
 def find_registry(package: str | None) -> "Registry":

@@ -420,9 +420,18 @@ def test_what_is_no_array(call: Any) -> None:
         call(pa.array([b"x"]), C, "8")
 
 
-@pytest.mark.parametrize("data", [pa.array([1]), pa.array([[b"x"]]), pa.array([1.5]), pa.array([{"a": b"x"}])], ids=str)
-def test_columns_that_are_no_bytes(data: Any) -> None:
-    with pytest.raises(arrow.ColumnError, match=r"data is of the Arrow type .*; a binary was expected"):
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (pa.array([1]), r"data is of the Arrow type 'int64'; a binary was expected$"),
+        (pa.array([1.5]), r"data is of the Arrow type 'double'; a binary was expected$"),
+        (pa.array([[b"x"]]), r"data is of the Arrow type 'list.*'; a binary was expected$"),
+        (pa.array([[b"x"]], pa.list_(pa.binary(), 1)), r"data is of the Arrow type 'fixed_size_list.*\[1\]'; a binary"),
+        (pa.table({"a": [b"x"]}), r"data is of the Arrow type 'struct.*'.*; of a table, give the column that has them"),
+    ],
+)
+def test_columns_that_are_no_bytes(data: Any, message: str) -> None:
+    with pytest.raises(arrow.ColumnError, match=message):
         arrow.decode_column(data, C, 8)
 
 
