@@ -85,6 +85,12 @@ class Conversion:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to, self.source, str(segment.path))
 
+    def codec_of(self, piece: Piece) -> str:
+        """What a batch is to be packed with. Markers stay as brokers write them; of nothing there is nothing to pack."""
+        if len(piece.batch) == 0:
+            return "none"
+        return piece.compression if self.codec is None or piece.batch.is_control else self.codec
+
     def convert(self, piece: Piece, segment: Segment) -> tuple[RecordBatch | None, tuple[RecordLoss, ...]]:
         """The batch as it is to be, None for one that is left out; and what was lost.
 
@@ -94,8 +100,9 @@ class Conversion:
         why = left_out(batch, target)
         if why:
             return None, (RecordLoss("records", len(batch), why),)
-        codec = self.codec or piece.compression
-        if (target.name, codec) == (batch.format, batch.compression):
+        codec = self.codec_of(piece)
+        is_as_wanted = codec == batch.compression or len(batch) == 0
+        if target.name == batch.format and is_as_wanted:
             return batch, ()
         try:
             return convert(batch, target, compression=codec)
@@ -186,7 +193,7 @@ class _Converter:
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
-                batches += 1
+                batches += piece.source_batches
                 batch, lost = self.conversion.convert(piece, segment)
                 losses.add(lost, str(segment.path), piece.position)
                 skipped += batch is None

@@ -35,10 +35,11 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A batch on its way: where it began, what it took there, and what it was packed with."""
+    """A batch on its way: where it began, what was read for it, and what it was packed with."""
 
     position: int
     source_bytes: int
+    source_batches: int
     batch: RecordBatch
     compression: str
 
@@ -49,7 +50,7 @@ Placed = Iterable[tuple[int, RecordBatch]]
 def as_they_are(batches: Placed) -> Iterator[Piece]:
     """The batches, each a piece."""
     for position, batch in batches:
-        yield Piece(position, batch.size, batch, batch.compression)
+        yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
 def rebatched(
@@ -71,7 +72,7 @@ def rebatched(
             if group:
                 yield group.piece()
             group = None
-            yield Piece(position, batch.size, batch, batch.compression)
+            yield Piece(position, batch.size, 1, batch, batch.compression)
             continue
         if group and not (group.takes(batch) and group.has_room(records[0])):
             yield group.piece()
@@ -81,6 +82,7 @@ def rebatched(
         else:
             group.whole = None
         group.source_bytes += batch.size
+        group.source_batches += 1
         for record in records:
             if not group.has_room(record):
                 group.whole, group.last_offset = None, record.offset - 1
@@ -113,7 +115,7 @@ class _Group:
         self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
         self.records: list[Record] = []
         self.bytes = 0 if is_messages else _HEAD
-        self.source_bytes = 0
+        self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch) -> bool:
         """Whether the records of this batch, the next in the log, may stand in one batch with these."""
@@ -138,9 +140,8 @@ class _Group:
         return self.record_bytes(record, record.offset - self.base_offset, record.timestamp - base)
 
     def piece(self) -> Piece:
-        first = self.first
-        batch = self.whole or self._built()
-        return Piece(self.position, self.source_bytes, batch, first.compression)
+        batch = self._built() if self.whole is None else self.whole
+        return Piece(self.position, self.source_bytes, self.source_batches, batch, self.first.compression)
 
     def _built(self) -> RecordBatch:
         first = self.first

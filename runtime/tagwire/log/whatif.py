@@ -139,7 +139,7 @@ class WhatIf:
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
         """Measure a batch whose reading began at this processor time."""
         batch = piece.batch
-        codec = self.conversion.codec or piece.compression
+        codec = self.conversion.codec_of(piece)
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
         measure.bytes += piece.source_bytes
