@@ -36,17 +36,15 @@ def problems(folder: Path, format: str = "auto") -> list[Any]:
     return [each for report in verify_partition(log.Partition(folder), format, ANY) for each in report.problems]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "conversion",
     [
-        Conversion("v2"),
         Conversion("v3"),
-        Conversion("v2", "zstd"),
-        Conversion("v2", "none", BatchSize(bytes=16384)),
+        Conversion("v2", "zstd", BatchSize(bytes=16384)),
         Conversion("v2", "gzip", BatchSize(records=2)),
-        Conversion("v3", "snappy", BatchSize(bytes=300, records=7)),
         Conversion(None, "lz4"),
-        Conversion(None, None, BatchSize(records=5)),
+        Conversion(None, None, BatchSize(bytes=300, records=5)),
     ],
     ids=lambda each: f"{each.to and each.to.name}-{each.codec}-{each.size}",
 )
@@ -71,8 +69,10 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 
 def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
+    assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
     for path in (logs / TXN).iterdir():
-        assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
+        if path.suffix not in (".index", ".timeindex"):  # the topic had another interval
+            assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_the_way_back_gives_the_same_bytes(logs: Path, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
     [report] = converted(folder, tmp_path / "to", Conversion("v1"))
     [row] = report.losses.rows()
     assert (row.path, row.count, row.position) == ("records[].headers[]", 6, 0)
-    assert row.file.endswith("topic-0/00000000000000000000.log") and "'h'" in row.value
+    assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "a tuple of 2"
 
 
 # ---------------------------------------------------------------- which records may share a batch
@@ -262,7 +262,7 @@ def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None
 def test_what_a_format_refuses_has_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "topic-0"
     folder.mkdir()
-    # An int32 holds the deltas of v2, but the message of kip87 must not have a null value without its bit.
+    # Each has a timestamp; their difference is more than the varlong of a batch holds.
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
     (folder / f"{0:020}.log").write_bytes(wide.encode())
     with pytest.raises(EncodeError, match="in the batch at byte 0 of .*topic-0"):
