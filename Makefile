@@ -86,9 +86,11 @@ check-wheel: $(STAMP)
 	cp -R tests/typing $(WHEEL)/typing
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/mypy --strict --config-file= --python-executable $(INSTALLED) .
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/pyright --pythonpath $(INSTALLED) --project .
+	$(if $(REQUIRED),$(REQUIRED) $(INSTALLED) -c 'import tagwire._columns; print("engine:", tagwire.engine())')
 	set -e; site=$$($(INSTALLED) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
 	for engine in python $$($(INSTALLED) -c 'import tagwire; print(tagwire.engine())' | grep -v python); do \
-	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py; \
+	    columns=$$(test $$engine = python || echo tests/arrow/test_golden_columns.py); \
+	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py $$columns; \
 	done
 
 fix: $(STAMP) ## format, and mend what ruff can

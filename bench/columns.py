@@ -123,35 +123,37 @@ def nested(count: int) -> Shape:
     schema = pa.schema(arrow.schema(cls, 8, unknown_tags=False))
 
     def to_arrow(requests: list[Any]) -> Any:
-        values = [
-            {
-                "group_id": each.group_id,
-                "generation_id_or_member_epoch": each.generation_id_or_member_epoch,
-                "member_id": each.member_id,
-                "group_instance_id": each.group_instance_id,
-                "topics": [
-                    {
-                        "name": topic.name,
-                        "partitions": [
-                            {
-                                "partition_index": partition.partition_index,
-                                "committed_offset": partition.committed_offset,
-                                "committed_leader_epoch": partition.committed_leader_epoch,
-                                "committed_metadata": partition.committed_metadata,
-                            }
-                            for partition in topic.partitions
-                        ],
-                    }
-                    for topic in each.topics
-                ],
-            }
-            for each in requests
-        ]
+        values = [_plain_values(each) for each in requests]
         return pa.RecordBatch.from_arrays(
             [pa.array([value[field.name] for value in values], field.type) for field in schema], schema=schema
         )
 
     return Shape("nested OffsetCommitRequest v8", cls, 8, rows, to_arrow)
+
+
+def _plain_values(request: Any) -> dict[str, Any]:
+    """An OffsetCommitRequest as pyarrow takes it."""
+    return {
+        "group_id": request.group_id,
+        "generation_id_or_member_epoch": request.generation_id_or_member_epoch,
+        "member_id": request.member_id,
+        "group_instance_id": request.group_instance_id,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {
+                        "partition_index": partition.partition_index,
+                        "committed_offset": partition.committed_offset,
+                        "committed_leader_epoch": partition.committed_leader_epoch,
+                        "committed_metadata": partition.committed_metadata,
+                    }
+                    for partition in topic.partitions
+                ],
+            }
+            for topic in request.topics
+        ],
+    }
 
 
 def measure_columns(*, rounds: int, count: int, progress: Callable[[str], None]) -> list[ColumnRow]:

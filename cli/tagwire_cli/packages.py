@@ -15,10 +15,11 @@ import click
 
 if TYPE_CHECKING:
     from tagwire.message import Message
+    from tagwire.record_format import RecordFormat
     from tagwire.registry import Registry
     from tagwire.tracer import Node
 
-__all__ = ["error_note", "find_message", "find_registry", "find_response", "package_option", "require_version"]
+__all__ = ["error_note", "find_class", "find_message", "find_registry", "find_response", "package_option", "require_version"]
 
 _KAFKA: Final = "tagwire_messages"
 
@@ -89,7 +90,16 @@ def _located(package: str | None) -> str:
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """The message class of this name. Raises click.BadParameter with near names."""
+    """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
+    found: type[Any] = find_class(registry, name)
+    if found.KIND == "format":
+        text = f"{name} is a record format, which has no versions: `tagwire explain --format {found.FORMAT}` reads it"
+        raise click.BadParameter(text, param_hint="MESSAGE")
+    return found
+
+
+def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
+    """The message or record format of this name. Raises click.BadParameter with near names."""
     if name not in registry:
         raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
     return registry[name]

@@ -15,10 +15,18 @@ from tagwire_cli.app import app
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
 SEGMENT = "00000000000000000000.log"
-FIELDS = (
-    "file baseOffset magic compression timestampType isTransactional isControl producerId producerEpoch baseSequence "
-    "offset timestamp key value headers"
-).split()
+BATCH_FIELDS = (
+    "baseOffset",
+    "magic",
+    "compression",
+    "timestampType",
+    "isTransactional",
+    "isControl",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+)
+RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +57,13 @@ def test_dump_says_what_kafka_reads(logs: Path) -> None:
     expected = []
     for row in sorted(map(json.loads, lines), key=lambda row: (row["file"].rpartition("/")[0], row["file"])):
         if row["file"].endswith(".log"):
-            batch = {name: row["batch"][name] for name in FIELDS[1:10]}
+            batch = {name: row["batch"][name] for name in BATCH_FIELDS}
             for record in row["records"]:
                 expected.append(
-                    {"file": str(logs / row["file"])} | batch | {name: record[name] for name in FIELDS[10:]}
+                    {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
                 )
     found = rows("dump", logs)
-    assert all(list(row) == FIELDS for row in found)
+    assert all(list(row) == ["file", *BATCH_FIELDS, *RECORD_FIELDS] for row in found)
     for row in found:
         row["key"], row["value"] = in_hex(row["key"]), in_hex(row["value"])
         row["headers"] = [[key, in_hex(value)] for key, value in row["headers"]]
@@ -67,7 +75,7 @@ def test_dump_from_an_offset_on(logs: Path) -> None:
     assert rows("dump", folder)[0]["offset"] == 60
     assert rows("dump", folder, "--from-log-start")[0]["offset"] <= 77
     assert rows("dump", folder, "--start-offset", 131)[0]["baseOffset"] == 120
-    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] > 150
+    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] >= 150
     assert rows("dump", folder, "--start-offset", 9999) == []
 
 
@@ -156,7 +164,8 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
     data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
     (source / SEGMENT).write_bytes(data[:100] + b"\xff" + data[101:])
     code, out, err = run("salvage", source, "--output", tmp_path / "saved")
-    assert code == 1 and "49 whole batches, 239 records kept" in out and "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
+    assert code == 1 and "49 whole batches, 239 records kept" in out
+    assert "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
     assert run("verify", tmp_path / "saved")[0] == 0
     code, _, err = run("salvage", source, "--output", tmp_path / "saved")
     assert code == 1 and "it is there already" in err

@@ -187,7 +187,7 @@ def test_transactions_of_metadata() -> None:
 
 def test_facts_and_what_takes_them_away() -> None:
     broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True)
-    quota = {"entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)], "key": "k"}
+    quota: dict[str, Any] = {"entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)], "key": "k"}
     facts = (
         broker,
         messages.BrokerRegistrationChangeRecord(broker_id=1, fenced=-1, in_controlled_shutdown=1),
@@ -238,7 +238,7 @@ def test_batches_of_shares(ranges: list[Any], start: int, expected: list[Any]) -
 
 
 def test_snapshots_and_updates_of_shares() -> None:
-    names = {"group_id": "g", "topic_id": ID, "partition": 0}
+    names: dict[str, Any] = {"group_id": "g", "topic_id": ID, "partition": 0}
     key, update_key = messages.ShareSnapshotKey(**names), messages.ShareUpdateKey(**names)
     snapshot = messages.ShareSnapshotValue(snapshot_epoch=3, start_offset=5, leader_epoch=2, delivery_complete_count=1)
     batch = messages.share_update_value.StateBatch(first_offset=7, last_offset=8, delivery_state=2, delivery_count=1)
