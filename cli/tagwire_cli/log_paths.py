@@ -12,7 +12,15 @@ from tagwire_cli.progress import progress_bar
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
 
-__all__ = ["byte_progress", "conversion_options", "format_option", "json_option", "partitions_of", "paths_argument", "segments_of"]
+__all__ = [
+    "byte_progress",
+    "conversion_options",
+    "format_option",
+    "json_option",
+    "partitions_of",
+    "paths_argument",
+    "segments_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

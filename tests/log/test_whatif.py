@@ -28,13 +28,13 @@ def segment(folder: Path, *batches: RecordBatch) -> log.Segment:
 
 def draft_batch(codec: str = "none") -> RecordBatch:
     """The case of the proposal's arithmetic: 16 KiB, 30 seconds, a few hundred records."""
-    records = [Record(n, NOW + 150 * n, None, bytes([n % 251]) * 70) for n in range(201)]
+    records = [Record(n, NOW + 150 * n, None, bytes([n % 251]) * 71) for n in range(201)]
     return build(records, "v2", compression=codec)
 
 
 def test_the_proposal_s_own_case_saves_what_it_says(tmp_path: Path) -> None:
     batch = draft_batch()
-    assert 16000 < batch.size <= 16384 and batch.max_timestamp - batch.base_timestamp == 30_000
+    assert 16384 <= batch.size < 17000 and batch.max_timestamp - batch.base_timestamp == 30_000
     found = WhatIf(Conversion("v3"))
     found.add(segment(tmp_path, batch), "orders")
     total = found.total()
@@ -94,7 +94,7 @@ def test_what_is_refused_is_counted_and_not_raised(tmp_path: Path) -> None:
 
 
 def test_damage_has_its_place(tmp_path: Path) -> None:
-    with pytest.raises(log.LogError, match="0000.log"):
+    with pytest.raises(log.LogError, match=r"0000\.log"):
         found = WhatIf(Conversion("v3"))
         path = tmp_path / f"{0:020}.log"
         path.write_bytes(draft_batch().encode()[:-1])
@@ -132,7 +132,7 @@ def test_whatif_as_tables(logs: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0] == "kip82-int against v1"
     assert sum(line.startswith("and ") and "--top" in line for line in lines) == 1
-    assert any(line.startswith("lost: records[].timestamp, ") or line.startswith("lost: ") for line in lines)
+    assert any(line.startswith("lost: ") for line in lines)
 
 
 def test_whatif_as_a_page(logs: Path, tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ __all__ = ["command"]
 @click.option("--to", required=True, metavar="FORMAT", help="The format to try.")
 @click.option("--against", metavar="FORMAT", help="What it is compared with; the format of each batch unless given.")
 @conversion_options
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
+)
 @click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page.")
 @click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch.")
 @format_option

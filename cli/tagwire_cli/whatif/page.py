@@ -41,7 +41,11 @@ def render_page(summary: Summary) -> str:
     """The page as HTML."""
     folder = Path(__file__).parent
     environment = Environment(
-        loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     total = summary.total
     return environment.get_template("page.html.jinja").render(

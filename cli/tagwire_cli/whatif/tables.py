@@ -20,7 +20,7 @@ def print_summary(summary: Summary) -> None:
             click.echo(f"and {section.more} more; --json has them, --top shows them")
         click.echo()
     for row in summary.found.losses.rows():
-        click.echo(f"lost: {row.path}, {row.count} times: {row.reason}")
+        click.echo(f"lost: {row.path}, {row.times} times: {row.reason}")
     seconds = f"{summary.total.seconds:.1f} s of processor time"
     click.echo(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
 

@@ -86,7 +86,7 @@ class Conversion:
         return rebatched(batches, self.size, self.to, self.source, str(segment.path))
 
     def codec_of(self, piece: Piece) -> str:
-        """What a batch is to be packed with. Markers stay as brokers write them; of nothing there is nothing to pack."""
+        """What a batch is to be packed with. Markers stay as brokers write them; emptied batches have nothing to pack."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
@@ -203,9 +203,7 @@ class _Converter:
                 told += piece.source_bytes
                 if self.tell:
                     self.tell(piece.source_bytes)
-        return ConvertReport(
-            segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses
-        )
+        return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
         """What the indexes need to know; of markers, which one it is."""

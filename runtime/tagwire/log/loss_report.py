@@ -17,7 +17,7 @@ class LossRow(NamedTuple):
 
     path: str
     reason: str
-    count: int
+    times: int
     file: str
     """Of the first one; its segment, the position of its batch, and what stood there."""
     position: int
@@ -42,11 +42,11 @@ class LossReport:
 
     def _count(self, row: LossRow) -> None:
         known = self._rows.get((row.path, row.reason))
-        self._rows[row.path, row.reason] = row if known is None else known._replace(count=known.count + row.count)
+        self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 
     def rows(self) -> list[LossRow]:
         """The kinds, the most frequent first."""
-        return sorted(self._rows.values(), key=lambda row: (-row.count, row.path, row.reason))
+        return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
 
     def to_json(self) -> list[dict[str, Any]]:
         """As what JSON can hold."""

@@ -145,7 +145,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         first = self.first
-        numbers = {
+        numbers: dict[str, Any] = {
             "partition_leader_epoch": first.partition_leader_epoch,
             "producer_id": first.producer_id,
             "producer_epoch": first.producer_epoch,
