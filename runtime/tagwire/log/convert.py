@@ -86,7 +86,7 @@ class Conversion:
         return rebatched(batches, self.size, self.to, self.source, str(segment.path))
 
     def codec_of(self, piece: Piece) -> str:
-        """What a batch is to be packed with. Markers stay as brokers write them; emptied batches have nothing to pack."""
+        """What a batch is to be packed with. Markers stay as brokers write them; emptied batches hold nothing."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
