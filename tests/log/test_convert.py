@@ -242,6 +242,20 @@ def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
     assert list((tmp_path / "to").iterdir()) == []
 
 
+def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def interrupt(count: int) -> None:
+        told.append(count)
+        if len(told) == 3:
+            assert list((tmp_path / "to").glob(".topic-0.partial/*.log"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        convert_partition(log.Partition(logs / SEGS), tmp_path / "to" / "topic-0", Conversion("v2"), interrupt)
+    assert list((tmp_path / "to").iterdir()) == []
+
+
 def test_nothing_is_written_over(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     with pytest.raises(log.LogPathError, match="it is there already"):
