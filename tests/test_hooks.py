@@ -41,7 +41,10 @@ class Repository:
         ]
         config = {"repos": [{"repo": "local", "hooks": local}]}
         (root / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-        self.run(SCRIPTS / "tagwire", "generate")
+        settings = root / "pyproject.toml"
+        settings.write_text(settings.read_text(encoding="utf-8") + 'lock = "pings.lock.json"\n', encoding="utf-8")
+        for command in ("fmt", "generate", "lock"):
+            self.run(SCRIPTS / "tagwire", command)
         self.commit()
 
     def run(self, *command: object, fails: bool = False) -> str:
@@ -110,7 +113,7 @@ class TestThroughPreCommit:
         edit_spec(repository.root, "PingRequest", "int64", "int65")
         before = repository.generated()
         shown = repository.hook(name, fails=True)
-        assert "message_specs/PingRequest.json:10:" in shown
+        assert "message_specs/PingRequest.json:8:" in shown
         assert "TW402" in shown
         assert repository.generated() == before
 
@@ -135,13 +138,62 @@ class TestThroughPreCommit:
         assert not [name for name in repository.generated() if "pong" in name]
         assert "Passed" in repository.hook("tagwire-check")
 
+    def test_what_breaks_is_told(self, repository: Repository) -> None:
+        assert "Passed" in repository.hook("tagwire-breaking")
+        edit_spec(repository.root, "PingRequest", "int64", "int32")
+        repository.hook("tagwire-generate", fails=True)
+        repository.hook("tagwire-generate")  # the classes are what the specs say: that is another question
+        for _ in range(2):
+            assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
+
+    def test_a_released_version_that_is_gone(self, repository: Repository) -> None:
+        for name in ("PingRequest", "PingResponse"):
+            edit_spec(repository.root, name, '"0-1"', '"0"')
+        assert "TW924" in repository.hook("tagwire-breaking", fails=True)
+
+    def test_nothing_was_released_yet(self, repository: Repository) -> None:
+        (repository.root / "pings.lock.json").unlink()
+        assert "Passed" in repository.hook("tagwire-breaking")
+
+    def test_a_spec_is_formatted(self, repository: Repository) -> None:
+        spec = repository.root / "message_specs/PingRequest.json"
+        formatted = spec.read_text(encoding="utf-8")
+        write_spec(repository.root, "PingRequest")
+        assert "files were modified by this hook" in repository.hook("tagwire-fmt", fails=True)
+        assert spec.read_text(encoding="utf-8") == formatted
+
+    def test_what_is_staged_counts(self, repository: Repository) -> None:
+        """One spec is staged with its classes, another is edited, broken even, and not staged."""
+        edit_spec(repository.root, "PingRequest", '"Nonce", "type": "int64", "versions": "0+"', "NEW")
+        edit_spec(repository.root, "PingRequest", "NEW", '"Nonce", "about": "x", "type": "int64", "versions": "0+"')
+        repository.run(SCRIPTS / "tagwire", "generate")
+        repository.run("git", "add", "--all")
+        edit_spec(repository.root, "PingResponse", '"int64"', '"int32"')
+        unstaged = (repository.root / "message_specs/PingResponse.json").read_bytes()
+        for name in ("tagwire-validate", "tagwire-check", "tagwire-generate", "tagwire-breaking"):
+            assert "Passed" in repository.run(sys.executable, "-m", "pre_commit", "run", name)
+        assert (repository.root / "message_specs/PingResponse.json").read_bytes() == unstaged
+        repository.run("git", "add", "message_specs/PingResponse.json")  # now its classes are missing, and it breaks
+        for name in ("tagwire-check", "tagwire-breaking"):
+            repository.run(sys.executable, "-m", "pre_commit", "run", name, fails=True)
+
+    def test_all_files(self, repository: Repository) -> None:
+        shown = repository.run(sys.executable, "-m", "pre_commit", "run", "--all-files")
+        assert shown.count("Passed") == len(HOOKS)
+
     def test_validate_looks_at_specs_only(self, repository: Repository) -> None:
         (repository.root / "package.json").write_text("{}\n")
         assert "Skipped" in repository.hook("tagwire-validate")
 
 
 def test_the_hooks_are_those_that_the_documentation_names() -> None:
-    assert list(HOOKS) == ["tagwire-generate", "tagwire-check", "tagwire-validate"]
+    assert list(HOOKS) == [
+        "tagwire-generate",
+        "tagwire-check",
+        "tagwire-validate",
+        "tagwire-breaking",
+        "tagwire-fmt",
+    ]
     for hook in HOOKS.values():
         assert hook["language"] == "python"
         assert hook["additional_dependencies"] == [".[cli,generate]"]

@@ -4,7 +4,8 @@ A format is a struct with a layout, like a version of a message, but there is
 one of it: another format is another class. What programs use is
 `tagwire.records`, which knows formats by their names and makes batches and
 records of them; here stands a format field by field, as it is on the wire.
-Bytes go through the layout's interpreter, both ways (docs/records.md says why).
+Bytes go through the native engine's plan of the layout, or its interpreter
+(docs/records.md says why there are no serializers).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar
 
+    from tagwire._engine import Plan
     from tagwire.layout import Layout
 
     F = TypeVar("F", bound="RecordFormat")
@@ -38,6 +40,7 @@ class RecordFormat(Struct):
     """The attribute that tells formats apart, or "" if there is none."""
 
     _layout: ClassVar[Layout]
+    _plan: ClassVar[Plan | None]
 
     @classmethod
     def layout(cls) -> Layout:
@@ -53,6 +56,10 @@ class RecordFormat(Struct):
         from tagwire.buffers import as_bytes
         from tagwire.layout_reader import decode
 
+        plan = cls._native_plan()
+        if plan is not None:
+            made: F = plan.decode(data, strict=strict, limits=limits)
+            return made
         value, _ = decode(cls.layout(), as_bytes(data), whole=True, strict=strict, limits=limits)
         found: F = value
         return found
@@ -61,10 +68,28 @@ class RecordFormat(Struct):
         """The bytes; lengths, counts and checksums are worked out. Raises EncodeError for a value that can't be."""
         from tagwire.layout_writer import encode
 
-        return encode(self.layout(), self)
+        plan = self._native_plan()
+        return encode(self.layout(), self) if plan is None else plan.encode(self)
 
     def encoded_size(self) -> int:
         """The length in bytes of what `encode` gives."""
         from tagwire.layout_writer import encoded_size
 
-        return encoded_size(self.layout(), self)
+        plan = self._native_plan()
+        return encoded_size(self.layout(), self) if plan is None else plan.encoded_size(self)
+
+    @classmethod
+    def _native_plan(cls) -> Plan | None:
+        """The native engine's plan of the format; None where it has none. Made once."""
+        if "_plan" not in cls.__dict__:
+            from tagwire.engines import engine
+
+            cls._plan = None
+            if engine() == "native":
+                from contextlib import suppress
+
+                from tagwire._engine import NotNative, Plan
+
+                with suppress(NotNative):
+                    cls._plan = Plan(cls.layout())
+        return cls._plan

@@ -289,7 +289,9 @@ def test_a_set_that_is_new_breaks_nothing(project: Path) -> None:
 def test_a_lock_of_the_set(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n')
     done = breaking()
-    assert done.exit_code == 1 and "there is no lock file; `tagwire lock` writes it" in done.stderr
+    assert (
+        done.exit_code == 0 and "released.json is not there: nothing of message_specs was released yet" in done.stderr
+    )
     assert run("lock", "--check").exit_code == 1
     assert not (project / "released.json").exists()
     done = run("lock")
@@ -430,3 +432,21 @@ def test_a_spec_of_its_own_component_is_compared_with_its_own(project: Path) -> 
     path = project / SPECS / "two" / "TwoRequest.json"
     path.write_text(path.read_text().replace("int64", "int32"))
     assert [found["message_name"] for found in findings("--against", "HEAD")] == ["TwoRequest"]
+
+
+def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    add_settings(project, 'lock = "released.json"\n')
+    assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    first = breaking()
+    with monkeypatch.context() as broken:  # whoever reads a spec now fails
+        broken.setattr("tagwire_generator.evolution.texts.SpecReader.read", None)
+        again = breaking()
+        assert (again.exit_code, again.stderr) == (first.exit_code, first.stderr) == (0, first.stderr)
+        broken.setenv("CI", "true")
+        assert breaking().exception is not None
+    edit_spec(project, "PingRequest", '"int64"', '"int32"')
+    for _ in range(2):
+        assert breaking().exit_code == 1
+    edit_spec(project, "PingRequest", '"int32"', '"int64"')
+    assert breaking().exit_code == 0

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, print_github
+from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output import write_json
+from tagwire_cli.reports import FORMATS, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.known import KnownCheck
     from tagwire_generator.evolution.texts import SpecReader, SpecTexts
     from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.settings import Settings, SpecSet
 
 __all__ = ["command", "options_for", "read_path"]
 
@@ -34,7 +36,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="OLD is this lock file.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option(
     "--fail-on",
     type=click.Choice(_IMPACTS),
@@ -79,7 +81,9 @@ def command(
     if form == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif form == "github":
-        print_github(judged.findings)
+        print_github([report_of(finding) for finding in judged.findings])
+    elif form == "sarif":
+        print_sarif([report_of(finding) for finding in judged.findings])
     else:
         texts: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
@@ -92,7 +96,9 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _checks(settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None) -> list["Check"]:
+def _checks(
+    settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
+) -> Sequence["Check | KnownCheck"]:
     """What is to be compared with what."""
     from tagwire_generator.evolution.texts import SpecReader
 
@@ -176,20 +182,42 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     return _check(baseline, texts, is_file=False)
 
 
-def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
+def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
     if not any(spec_set.lock for spec_set in settings.sets):
         raise click.UsageError(
             "give OLD and NEW, or --against REV; without arguments a spec set in [tool.tagwire] must have a lock file, "
             'as in lock = "message_specs.lock.json"'
         )
-    made: list[Check] = []
+    made: list[Check | KnownCheck] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
-        if spec_set.lock:
-            made.append(_against_lock(settings, reader, spec_set.lock, specs))
-        else:
+        if spec_set.lock is None:
             click.echo(f"{specs} has no lock file, and is not compared", err=True)
+        elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
+            name = os.path.relpath(spec_set.lock)
+            click.echo(
+                f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
+            )
+        else:
+            made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
     return made
+
+
+def _against_own_lock(
+    settings: "Settings", reader: "SpecReader", spec_set: "SpecSet", lock: Path, specs: Path
+) -> "Check | KnownCheck":
+    """The check of a set against its lock: the one that commit hooks make, and make again and again."""
+    from tagwire_generator.evolution.known import Memory
+
+    if os.environ.get("CI"):
+        return _against_lock(settings, reader, lock, specs)
+    memory = Memory(spec_set, lock.read_bytes())
+    known = memory.recall()
+    if known is not None:
+        return known
+    check = _against_lock(settings, reader, lock, specs)
+    memory.keep(check)
+    return check
 
 
 def _sets(settings: "Settings") -> list[Path]:

@@ -66,9 +66,8 @@ class BatchRules:
         """Read the records; a fault in them is a problem at the batch, which has their bytes."""
         before = batch.base_offset - 1
         latest, count, marker = -1, 0, None
-        records = iter(batch)
         try:
-            for record in records:
+            for record in batch:
                 self._offset(position, batch, record, before)
                 before = max(before, record.offset)
                 latest = max(latest, record.timestamp)
