@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "explain": "tagwire_cli.commands.explain",
     "convert": "tagwire_cli.commands.convert",
     "log": "tagwire_cli.commands.log",
+    "whatif": "tagwire_cli.commands.whatif",
     "lint": "tagwire_cli.commands.lint",
     "collide": "tagwire_cli.commands.collide",
     "demo": "tagwire_cli.commands.demo",

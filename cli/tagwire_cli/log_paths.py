@@ -12,7 +12,15 @@ from tagwire_cli.progress import progress_bar
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
 
-__all__ = ["byte_progress", "format_option", "json_option", "partitions_of", "paths_argument", "segments_of"]
+__all__ = [
+    "byte_progress",
+    "conversion_options",
+    "format_option",
+    "json_option",
+    "partitions_of",
+    "paths_argument",
+    "segments_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +45,18 @@ def format_option(function: F) -> F:
         metavar="NAME",
         help="The format of the batches: docs/records.md.",
     )(function)
+
+
+def conversion_options(function: F) -> F:
+    """The options that say what batches become beside their format: codec and size."""
+    codecs = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
+    for option in (
+        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Batches of up to N records."),
+        click.option("--batch-bytes", type=click.IntRange(1), metavar="N", help="Batches of up to N bytes, unpacked."),
+        click.option("--codec", type=codecs, help="What batches are packed with; as they are unless given."),
+    ):
+        function = option(function)
+    return function
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:

@@ -13,6 +13,7 @@ LOG_COMMANDS: Final = {
     "verify": "tagwire_cli.log_commands.verify",
     "state": "tagwire_cli.log_commands.state",
     "salvage": "tagwire_cli.log_commands.salvage",
+    "convert": "tagwire_cli.log_commands.convert",
 }
 """Name to module, in the order in which people meet them."""
 

@@ -159,7 +159,8 @@ class Scan:
                 expected = f"{_LEAST[magic]} or more for magic {magic}"
                 refuse(self.file, "TWL102", position + 8, f"a length of {length}", expected)
             return v3
-        return max(_LENGTH_END + int(length), v3)
+        size = _LENGTH_END + int(length)
+        return v3 if v3 and size > left else max(size, v3)
 
     def _v3_size(self, position: int, left: int) -> int:
         """The size that the batch has if it is v3; 0 if it can't be."""

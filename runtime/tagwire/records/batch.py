@@ -158,6 +158,16 @@ class RecordBatch:
         """All its bytes."""
         return self._end - self._start
 
+    @property
+    def records_size(self) -> int:
+        """Bytes of its records, packed as they are; what `size` has beyond this is the head.
+
+        A message alone is all record; what a wrapper has beyond its value is head.
+        """
+        if self._format.records is not None:
+            return len(self._head["payload"])
+        return self.size if self.codec == "none" else len(self._head["value"] or b"")
+
     # ------------------------------------------------------------ the records
 
     @cached_property

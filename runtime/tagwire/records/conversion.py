@@ -50,10 +50,15 @@ class RecordLoss:
 
 
 def convert(
-    batch: RecordBatch, to: "str | Format | type[RecordFormat] | Layout", on_loss: str = "report"
+    batch: RecordBatch,
+    to: "str | Format | type[RecordFormat] | Layout",
+    on_loss: str = "report",
+    *,
+    compression: str | None = None,
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
     """The batch in another format, and what it lost on the way.
 
+    `compression` is the codec to pack it with, that of the batch unless given.
     With `on_loss="error"` the first loss is an EncodeError instead. Raises
     FormatError for an unknown format, DecodeError where the batch's own records
     are at fault.
@@ -61,7 +66,7 @@ def convert(
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
     target = format_of(to)
-    converter = _Conversion(batch, target)
+    converter = _Conversion(batch, target, compression or batch.compression)
     converted = converter.converted()
     if converter.losses and on_loss == "error":
         loss = converter.losses[0]
@@ -71,9 +76,10 @@ def convert(
 
 
 class _Conversion:
-    def __init__(self, batch: RecordBatch, target: Format) -> None:
+    def __init__(self, batch: RecordBatch, target: Format, codec: str) -> None:
         self.batch = batch
         self.target = target
+        self.codec = codec
         self.losses: list[RecordLoss] = []
         self.has_records = batch._format.records is not None  # pyright: ignore[reportPrivateUsage]
         self.has_headers = "headers" in target.has
@@ -111,7 +117,7 @@ class _Conversion:
         return name in places
 
     def compression(self) -> str:
-        name = self.batch.compression
+        name = self.codec
         if name in (codec.partition("-")[0] for codec in self.target.codecs):
             return name
         self.lose("compression", name, "the codec does not exist there; the records are not packed")

@@ -1,0 +1,103 @@
+"""`tagwire whatif`: what another format would do to logs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.input_bytes import limit_option, limits_of
+from tagwire_cli.log_paths import (
+    byte_progress,
+    conversion_options,
+    format_option,
+    partitions_of,
+    paths_argument,
+    segments_of,
+)
+from tagwire_cli.output import write_json
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
+    from tagwire.log.whatif import WhatIf
+
+__all__ = ["command"]
+
+
+@click.command("whatif")
+@paths_argument
+@click.option("--to", required=True, metavar="FORMAT", help="The format to try.")
+@click.option("--against", metavar="FORMAT", help="What it is compared with; the format of each batch unless given.")
+@conversion_options
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
+)
+@click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page.")
+@click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch.")
+@format_option
+@limit_option
+def command(
+    paths: Sequence[Path],
+    to: str,
+    against: str | None,
+    codec: str | None,
+    batch_bytes: int | None,
+    batch_records: int | None,
+    html: Path | None,
+    top: int,
+    as_json: bool,
+    format: str,
+    limits: Sequence[str],
+) -> None:
+    """Measure what logs would be in FORMAT; nothing is written but the page.
+
+    Every batch is laid out and packed anew, before and after, with the same
+    library, so that only the format differs. Told are bytes saved without a codec
+    and with that of the batch, per batch (its head) and per record, by format,
+    codec, fill of batches and topic; what can't be carried; and processor time.
+    With --codec, --batch-bytes or --batch-records both sides are as if the
+    producers had been set so.
+
+    \b
+    Examples:
+      tagwire whatif --to v3 /var/lib/kafka/data
+      tagwire whatif --to v3 --codec zstd --batch-bytes 65536 alpha-0
+      tagwire whatif --to kip82-int --against v1 --html report.html logs
+    """
+    from tagwire.log.convert import Conversion
+    from tagwire.log.rebatching import BatchSize
+    from tagwire.log.whatif import WhatIf
+
+    found = WhatIf(Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits)), against)
+    partitions = list(partitions_of(paths))
+    with byte_progress("whatif", partitions) as tell:
+        for each in partitions:
+            for segment in segments_of(each):
+                found.add(segment, _topic(each), tell)
+    _tell(found, html, top, as_json=as_json)
+
+
+def _topic(found: "Partition | Segment") -> str:
+    """The topic of a partition's folder; of others, the name of the folder."""
+    from tagwire.log.names import partition_name
+
+    folder = found.path.absolute()
+    folder = folder if folder.is_dir() else folder.parent
+    name = partition_name(folder)
+    return name.topic if name else folder.name
+
+
+def _tell(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+    from tagwire_cli.whatif.summary import Summary
+
+    summary = Summary(found, top)
+    if html is not None:
+        from tagwire_cli.whatif.page import render_page
+
+        html.write_text(render_page(summary), encoding="utf-8")
+    if as_json:
+        write_json(summary.to_json())
+    else:
+        from tagwire_cli.whatif.tables import print_summary
+
+        print_summary(summary)

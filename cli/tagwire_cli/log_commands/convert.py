@@ -1,0 +1,141 @@
+"""`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.diagnostics import count
+from tagwire_cli.input_bytes import limit_option, limits_of
+from tagwire_cli.log_paths import byte_progress, conversion_options, format_option, json_option, paths_argument
+from tagwire_cli.output import Column, print_table, write_bytes
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition
+    from tagwire.log.convert import Conversion, ConvertReport
+    from tagwire.log.loss_report import LossReport
+
+__all__ = ["command"]
+
+_COLUMNS = (
+    Column("file", style="cyan"),
+    Column("records", is_number=True),
+    Column("batches", is_number=True),
+    Column("now", is_number=True),
+    Column("bytes", is_number=True),
+    Column("now", is_number=True),
+    Column("left out", is_number=True),
+)
+
+
+@click.command("convert")
+@paths_argument
+@click.option("--to", metavar="FORMAT", help="The new format; as it is unless given.")
+@conversion_options
+@click.option(
+    "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
+)
+@format_option
+@json_option
+@limit_option
+def command(
+    paths: Sequence[Path],
+    to: str | None,
+    codec: str | None,
+    batch_bytes: int | None,
+    batch_records: int | None,
+    output: Path,
+    format: str,
+    as_json: bool,
+    limits: Sequence[str],
+) -> None:
+    """Write partitions to DIR in another format, codec or batch size, with new indexes.
+
+    A PATH is the folder of a partition, or a folder above partitions: then what
+    the broker keeps beside them comes along. Offsets and timestamps stay. Records
+    are gathered into larger batches only where producer, transaction and leader
+    are the same; without --batch-bytes and --batch-records each batch stays one.
+
+    What the format can't carry is told, each kind of loss once. With --json, an
+    object a segment: file, batches, records, bytes, new_batches, new_bytes,
+    left_out, losses. A partition appears in DIR when all of it is written.
+
+    Exit status: 0 if everything was carried, 1 if something was lost.
+
+    \b
+    Examples:
+      tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
+      tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
+    """
+    from tagwire.log.convert import Conversion, carry_directory_files
+    from tagwire.log.loss_report import LossReport
+    from tagwire.log.rebatching import BatchSize
+
+    conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
+    losses = LossReport()
+    rows = []
+    for path in paths:
+        for report in _converted(path, output, conversion):
+            losses.merge(report.losses)
+            if as_json:
+                write_bytes((json.dumps(report.to_json(), ensure_ascii=False) + "\n").encode())
+            else:
+                rows.append(_row(report))
+        for folder, target in _directories(path, output):
+            carry_directory_files(folder, target, conversion)
+    if not as_json:
+        print_table(_COLUMNS, rows)
+    if losses:
+        _tell(losses)
+        raise click.exceptions.Exit(1)
+
+
+def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert the partitions in and below a folder."""
+    from tagwire.log.convert import convert_partition
+
+    found = _partitions(path)
+    with byte_progress("convert", found) as tell:
+        for partition in found:
+            yield from convert_partition(partition, _target(partition, path, output), conversion, tell)
+
+
+def _partitions(path: Path) -> "list[Partition]":
+    from tagwire.log import LogPathError, find_partitions
+
+    if path.is_file():
+        raise LogPathError(f"{path}: a segment alone can't be converted; name the folder of its partition")
+    found = list(find_partitions(path))
+    if not found:
+        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+    return found
+
+
+def _target(partition: "Partition", path: Path, output: Path) -> Path:
+    """Where a partition goes: by its own name, or as it lies below the path."""
+    if partition.path == path:
+        return output / path.absolute().name
+    return output / partition.path.relative_to(path)
+
+
+def _directories(path: Path, output: Path) -> list[tuple[Path, Path]]:
+    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
+    folders = {partition.path.parent for partition in _partitions(path) if partition.path != path}
+    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+
+
+def _row(report: "ConvertReport") -> tuple[str, ...]:
+    numbers = (report.records, report.batches, report.new_batches, report.bytes, report.new_bytes, report.left_out)
+    return (str(report.file), *map(str, numbers))
+
+
+def _tell(losses: "LossReport") -> None:
+    """Each kind of loss, with where it was met first."""
+    for row in losses.rows():
+        where = f"first at byte {row.position} of {row.file}: {row.value}"
+        click.echo(
+            f"tagwire: {row.path}: {count(row.times, 'loss').replace('losss', 'losses')}: {row.reason} ({where})",
+            err=True,
+        )

@@ -1,0 +1,1 @@
+"""What `tagwire whatif` has found, as JSON, tables, and a page."""

@@ -1,0 +1,82 @@
+"""What was found, put in the order in which it is told: the numbers for every form of output."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tagwire.log.whatif import FILLS, Kind, Measure, WhatIf
+
+__all__ = ["Section", "Summary", "percent"]
+
+
+class Section(NamedTuple):
+    """The measures by one property of batches."""
+
+    title: str
+    rows: list[tuple[str, Measure]]
+    more: int = 0
+    """Rows that there is no room for."""
+
+
+class Summary:
+    """All of it; `top` bounds the topics."""
+
+    def __init__(self, found: WhatIf, top: int) -> None:
+        self.found = found
+        self.total = found.total()
+        conversion = found.conversion
+        assert conversion.to is not None
+        self.to = conversion.to.name
+        self.against = found.against.name if found.against else None
+        self.codec = conversion.codec
+        self.size = conversion.size
+        topics = self._sorted(lambda kind: kind.topic)
+        fills = found.by(lambda kind: kind.fill)
+        self.sections = [
+            Section("format", self._sorted(lambda kind: kind.format)),
+            Section("codec", self._sorted(lambda kind: kind.codec)),
+            Section("records in a batch", [(name, fills[name]) for _, name in FILLS if name in fills]),
+            Section("topic", topics[:top], max(0, len(topics) - top)),
+        ]
+
+    def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
+        """Those who save most first."""
+        return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
+
+    @property
+    def question(self) -> str:
+        """What was asked, in words."""
+        compared = f"against {self.against}" if self.against else "against the format that each batch has"
+        changes = [f"packed with {self.codec}" if self.codec else ""]
+        if self.size:
+            changes.append(f"at most {self.size.bytes} bytes a batch" if self.size.bytes else "")
+            changes.append(f"at most {self.size.records} records a batch" if self.size.records else "")
+        return ", ".join([f"{self.to} {compared}", *(change for change in changes if change)])
+
+    @property
+    def head_saved(self) -> list[tuple[int, int]]:
+        """How many batches save how many bytes in their heads."""
+        return sorted(self.total.head_saved.items())
+
+    @property
+    def speed(self) -> float:
+        """Bytes that were read and converted in a second of processor time."""
+        return self.total.bytes / self.total.seconds if self.total.seconds else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold: the total, and every kind of batch."""
+        kinds = [kind._asdict() | measure.to_json() for kind, measure in sorted(self.found.measures.items())]
+        return {
+            "to": self.to,
+            "against": self.against,
+            "recompressed_with": self.codec,
+            "batch_bytes": self.size.bytes if self.size else None,
+            "batch_records": self.size.records if self.size else None,
+            "total": self.total.to_json(),
+            "kinds": kinds,
+            "losses": self.found.losses.to_json(),
+        }
+
+
+def percent(part: int, whole: int) -> float:
+    """How many percent; 0 of nothing."""
+    return 100 * part / whole if whole else 0.0

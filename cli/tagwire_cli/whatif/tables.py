@@ -1,0 +1,47 @@
+"""What was found, as tables for a terminal."""
+
+import click
+
+from tagwire.log.whatif import Measure
+from tagwire_cli.output import Column, print_table
+from tagwire_cli.whatif.summary import Summary, percent
+
+__all__ = ["print_summary", "row_of"]
+
+
+def print_summary(summary: Summary) -> None:
+    """Print the question, a table for each property, and below what can't be carried."""
+    click.echo(f"{summary.question}\n")
+    for section in (*summary.sections, None):
+        title = section.title if section else "all"
+        rows = section.rows if section else [("", summary.total)]
+        print_table(_columns(title), [(name, *row_of(measure)) for name, measure in rows])
+        if section and section.more:
+            click.echo(f"and {section.more} more; --json has them, --top shows them")
+        click.echo()
+    for row in summary.found.losses.rows():
+        click.echo(f"lost: {row.path}, {row.times} times: {row.reason}")
+    seconds = f"{summary.total.seconds:.1f} s of processor time"
+    click.echo(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
+
+
+def _columns(title: str) -> tuple[Column, ...]:
+    names = ("batches", "records", "unpacked", "saved", "%", "packed", "saved", "%", "a batch", "a record", "left out")
+    return (Column(title, style="cyan"), *(Column(name, is_number=True) for name in names))
+
+
+def row_of(measure: Measure) -> tuple[str, ...]:
+    """The cells of a measure."""
+    return (
+        str(measure.batches),
+        str(measure.records),
+        str(measure.plain_before),
+        str(measure.saved_plain),
+        f"{percent(measure.saved_plain, measure.plain_before):.2f}",
+        str(measure.packed_before),
+        str(measure.saved_packed),
+        f"{percent(measure.saved_packed, measure.packed_before):.2f}",
+        f"{measure.saved_per_batch:.2f}",
+        f"{measure.saved_per_record:.2f}",
+        str(measure.left_out),
+    )

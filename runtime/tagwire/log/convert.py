@@ -1,0 +1,282 @@
+"""Partitions in another format, with another codec, or in batches of another size.
+
+What does not change is carried byte by byte: a batch that has the wanted format,
+codec and size is not even unpacked. Segments stay segments: each begins with the
+offset that it began with, and gets new indexes. One that would outgrow what an
+index can point to is continued in a next one.
+
+Two kinds of batches have no place in formats that know neither producers nor
+empty batches: markers, which a reader there would take for records, and what
+compaction has emptied. They are left out, and counted as losses.
+"""
+
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from tagwire.compression import CODECS
+from tagwire.errors import DecodeError, EncodeError, TagwireError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.errors import LogPathError, placed
+from tagwire.log.loss_report import LossReport
+from tagwire.log.names import log_file
+from tagwire.log.partition import Partition
+from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
+from tagwire.log.segment import Segment
+from tagwire.log.transactions import Transactions
+from tagwire.log.writing import SegmentWriter
+from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
+from tagwire.shown import shown
+
+__all__ = ["Conversion", "ConvertReport", "carry_directory_files", "convert_partition"]
+
+_SEGMENT_BYTES: Final = 0x7FFFFFFF
+"""What the positions of an index reach."""
+_CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+_CLEAN: Final = ".kafka_cleanshutdown"
+
+
+class Conversion:
+    """What is to become of batches; None keeps format, codec or size as they are.
+
+    Raises FormatError for an unknown format, TagwireError for a codec that it lacks.
+    """
+
+    def __init__(
+        self,
+        to: Any = None,
+        codec: str | None = None,
+        size: BatchSize | None = None,
+        source: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.to: Format | None = None if to is None else format_of(to)
+        self.codec = codec
+        self.size = size if size and size != BatchSize() else None
+        self.source = source
+        """The format of what is read."""
+        self.limits = limits
+        known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODECS)))
+        if codec is not None and codec not in known:
+            where = f"in {self.to.name}" if self.to else "in any format"
+            raise TagwireError(f"there is no codec {shown(codec)} {where}; there are {', '.join(known)}")
+
+    @property
+    def is_one_to_one(self) -> bool:
+        """Whether each batch becomes one batch, with its producer: what brokers remember of producers then holds."""
+        return self.size is None and (self.to is None or "producer_id" in self.to.fields)
+
+    def target(self, batch: RecordBatch) -> Format:
+        """The format that a batch is converted to."""
+        return self.format_as_it_is(batch) if self.to is None else self.to
+
+    def format_as_it_is(self, batch: RecordBatch) -> Format:
+        """The format that a batch has."""
+        return format_of(batch.format if self.source == "auto" else self.source)
+
+    def pieces(self, segment: Segment) -> Iterator[Piece]:
+        """The batches of a segment, in the sizes that they are to have. Raises LogError."""
+        batches = segment.placed_batches(None, self.source, self.limits)
+        if self.size is None:
+            return as_they_are(batches)
+        return rebatched(batches, self.size, self.to, self.source, str(segment.path))
+
+    def codec_of(self, piece: Piece) -> str:
+        """What a batch is to be packed with. Markers stay as brokers write them; emptied batches hold nothing."""
+        if len(piece.batch) == 0:
+            return "none"
+        return piece.compression if self.codec is None or piece.batch.is_control else self.codec
+
+    def convert(self, piece: Piece, segment: Segment) -> tuple[RecordBatch | None, tuple[RecordLoss, ...]]:
+        """The batch as it is to be, None for one that is left out; and what was lost.
+
+        Raises LogError for records that can't be read, EncodeError for a batch that the format can't carry.
+        """
+        batch, target = piece.batch, self.target(piece.batch)
+        why = left_out(batch, target)
+        if why:
+            return None, (RecordLoss("records", len(batch), why),)
+        codec = self.codec_of(piece)
+        is_as_wanted = codec == batch.compression or len(batch) == 0
+        if target.name == batch.format and is_as_wanted:
+            return batch, ()
+        try:
+            return convert(batch, target, compression=codec)
+        except DecodeError as error:
+            raise placed(error, str(segment.path), "TWL106", piece.position) from None
+        except EncodeError as error:
+            reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
+            name, version = error.message_name, error.version
+            raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
+
+
+def left_out(batch: RecordBatch, target: Format) -> str:
+    """Why a batch has no place in a format at all; nothing if it has."""
+    if batch.is_control and "is_control" not in target.bits:
+        return "markers have no place there, and would be taken for records: the batch is left out"
+    if target.records is None and not batch.is_control and len(batch) == 0:
+        return "an empty batch is no message at all"
+    return ""
+
+
+class ConvertReport(NamedTuple):
+    """A segment before and after."""
+
+    file: Path
+    batches: int
+    records: int
+    bytes: int
+    new_batches: int
+    """Plain messages, which stand alone, are batches of one."""
+    new_bytes: int
+    left_out: int
+    """Batches that have no place in the format."""
+    losses: LossReport
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        return self._asdict() | {"file": str(self.file), "losses": self.losses.to_json()}
+
+
+Tell = Callable[[int], None]
+
+
+def convert_partition(
+    partition: Partition, target: str | Path, conversion: Conversion, tell: Tell | None = None
+) -> list[ConvertReport]:
+    """Write a partition, converted, to a folder that must not be there yet; nothing is there before all of it is.
+
+    `tell` is told how many more bytes were read. Raises LogError, EncodeError; LogPathError where the folder is
+    there already, or can't be written.
+    """
+    with whole_folder(Path(target)) as folder:
+        converter = _Converter(folder, conversion, tell)
+        reports = [converter.segment(segment) for segment in partition.segments]
+        _carry_files(partition, folder, conversion)
+    return reports
+
+
+@contextmanager
+def whole_folder(target: Path) -> Generator[Path]:
+    """A folder to fill, which becomes `target` when that ends well, and else is gone."""
+    if target.exists():
+        raise LogPathError(f"{target}: it is there already; nothing is written over")
+    made = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        yield made
+        made.rename(target)
+    except OSError as error:
+        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+class _Converter:
+    """The segments of one partition, in order."""
+
+    def __init__(self, folder: Path, conversion: Conversion, tell: Tell | None) -> None:
+        self.folder = folder
+        self.conversion = conversion
+        self.tell = tell
+        self.transactions = Transactions()
+        self.rules = BatchRules([])
+
+    def segment(self, segment: Segment) -> ConvertReport:
+        """Convert a segment."""
+        losses = LossReport()
+        batches = new_batches = records = skipped = told = 0
+        with _Segments(self.folder, segment, self.transactions) as output:
+            for piece in self.conversion.pieces(segment):
+                batches += piece.source_batches
+                batch, lost = self.conversion.convert(piece, segment)
+                losses.add(lost, str(segment.path), piece.position)
+                skipped += batch is None
+                for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
+                    output.append(self._seen(each, count))
+                    new_batches, records = new_batches + 1, records + count
+                told += piece.source_bytes
+                if self.tell:
+                    self.tell(piece.source_bytes)
+        return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
+
+    def _seen(self, batch: RecordBatch, count: int) -> Seen:
+        """What the indexes need to know; of markers, which one it is."""
+        if batch.is_control:
+            return self.rules.check(0, batch, None)
+        return Seen(0, batch, count, None)
+
+
+def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
+    """A batch of so many records, or each of the messages that stand one behind the other where they are not packed."""
+    if count == 1 or batch.compression != "none" or format_of(batch.format).records is not None:
+        yield batch, count
+    else:
+        for each in read_batches(batch.encode(), batch.format):
+            yield each, 1
+
+
+class _Segments:
+    """The output of a segment: one, and a next one where it would outgrow its indexes."""
+
+    def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
+        self.folder = folder
+        self.kinds = {"index", "txnindex"}
+        if segment.beside("timeindex") or not segment.beside("index"):
+            self.kinds.add("timeindex")  # else the segment is of a broker before timestamps
+        self.transactions = transactions
+        self.writer = self._next(segment.base_offset or 0)
+        self.bytes = 0
+
+    def _next(self, base_offset: int) -> SegmentWriter:
+        return SegmentWriter(self.folder, base_offset, self.kinds, self.transactions)
+
+    def __enter__(self) -> "_Segments":
+        self.writer.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.writer.__exit__(kind, error, at)
+
+    def append(self, seen: Seen) -> None:
+        """Write a batch."""
+        if seen.batch.max_timestamp >= 0:
+            self.kinds.add("timeindex")
+        if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:
+            self.writer.__exit__(None, None, None)
+            self.writer = self._next(seen.batch.base_offset)
+            self.writer.__enter__()
+        self.writer.append(seen)
+        self.bytes += seen.batch.size
+
+
+# ---------------------------------------------------------------- what stands beside segments
+
+
+def _carry_files(partition: Partition, folder: Path, conversion: Conversion) -> None:
+    """What does not depend on how records are laid out; of producers, what is still true."""
+    for path in partition.files:
+        name = log_file(path)
+        is_snapshot = name is not None and not name.state and name.kind == "snapshot"
+        is_metadata = name is not None and not name.state and name.kind == "checkpoint"
+        if path.name in _CARRIED or is_metadata or (is_snapshot and conversion.is_one_to_one):
+            shutil.copyfile(path, folder / path.name)
+
+
+def carry_directory_files(source: Path, target: Path, conversion: Conversion) -> None:
+    """Copy who the broker is, and its checkpoints of offsets, from one folder of logs to another.
+
+    The mark of a clean stop is left out where snapshots of producers were: a broker then reads them from the records.
+    """
+    names = [path for path in source.iterdir() if path.is_file() and path.name.endswith(("-checkpoint", ".properties"))]
+    if (source / _CLEAN).is_file() and conversion.is_one_to_one:
+        names.append(source / _CLEAN)
+    for path in names:
+        if not (target / path.name).exists():
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / path.name)

@@ -1,0 +1,56 @@
+"""What a conversion of logs lost, field by field: as many lines as there are kinds of losses, not as records."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from tagwire.records import RecordLoss
+from tagwire.shown import shown
+
+__all__ = ["LossReport", "LossRow"]
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+class LossRow(NamedTuple):
+    """One kind of loss: `records[].headers[]` and why, how often, and where it was met first."""
+
+    path: str
+    reason: str
+    times: int
+    file: str
+    """Of the first one; its segment, the position of its batch, and what stood there."""
+    position: int
+    value: str
+
+
+class LossReport:
+    """Losses, counted by field and reason."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], LossRow] = {}
+
+    def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
+        """Count losses of a batch."""
+        for loss in losses:
+            self._count(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
+
+    def merge(self, other: "LossReport") -> None:
+        """Count what another report has."""
+        for row in other.rows():
+            self._count(row)
+
+    def _count(self, row: LossRow) -> None:
+        known = self._rows.get((row.path, row.reason))
+        self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
+
+    def rows(self) -> list[LossRow]:
+        """The kinds, the most frequent first."""
+        return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """As what JSON can hold."""
+        return [row._asdict() for row in self.rows()]
+
+    def __len__(self) -> int:
+        return len(self._rows)

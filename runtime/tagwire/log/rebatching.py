@@ -1,0 +1,211 @@
+"""Batches of another size: records gathered from several batches, or one batch's records dealt out to several.
+
+What belongs to a batch must hold for every record in it. So records are never
+gathered across a change of producer, epoch, transaction, leader's epoch,
+timestamp type, delete horizon, format or codec; not where a producer's
+sequence numbers would not go on with the offsets, since a batch has only its
+first; not across markers. Markers and batches that compaction has emptied stay
+as they are. Offsets, timestamps and sequence numbers of records do not change,
+and no offset that a batch had in its range falls out of all ranges.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.log.errors import placed
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.varint import uvarint_bytes
+
+__all__ = ["BatchSize", "Piece", "as_they_are", "rebatched"]
+
+_INT32: Final = 0x7FFFFFFF
+_HEAD: Final = 61
+"""Bytes of the head of a v2 batch, the longest of all."""
+_MESSAGE: Final = 34
+"""Bytes of a v1 message without key and value."""
+
+
+class BatchSize(NamedTuple):
+    """How large batches become: as many records as stay within both, and at least one; None does not bound."""
+
+    bytes: int | None = None
+    """Of the batch before it is packed."""
+    records: int | None = None
+
+
+class Piece(NamedTuple):
+    """A batch on its way: where it began, what was read for it, and what it was packed with."""
+
+    position: int
+    source_bytes: int
+    source_batches: int
+    batch: RecordBatch
+    compression: str
+
+
+Placed = Iterable[tuple[int, RecordBatch]]
+
+
+def as_they_are(batches: Placed) -> Iterator[Piece]:
+    """The batches, each a piece."""
+    for position, batch in batches:
+        yield Piece(position, batch.size, 1, batch, batch.compression)
+
+
+def rebatched(
+    batches: Placed, size: BatchSize, to: Format | None = None, format: Any = "auto", file: str = ""
+) -> Iterator[Piece]:
+    """The batches of a segment with their records in batches of this size, in the format that they had.
+
+    Batches that were made new are not packed yet. `to` is the format that they are meant for, whose records are
+    measured; their own unless given. Raises LogError for records that can't be read.
+    """
+    known = None if format == "auto" else format_of(format)
+    group: _Group | None = None
+    for position, batch in batches:
+        try:
+            records = list(batch)
+        except DecodeError as error:
+            raise placed(error, file, "TWL106", position) from None
+        if batch.is_control or not records:
+            if group:
+                yield group.piece()
+            group = None
+            yield Piece(position, batch.size, 1, batch, batch.compression)
+            continue
+        if group and not (group.takes(batch) and group.has_room(records[0])):
+            yield group.piece()
+            group = None
+        if group is None:
+            group = _Group(position, batch, batch.base_offset, size, known or format_of(batch.format), to)
+        else:
+            group.whole = None
+        group.source_bytes += batch.size
+        group.source_batches += 1
+        for record in records:
+            if not group.has_room(record):
+                group.whole, group.last_offset = None, record.offset - 1
+                yield group.piece()
+                group = _Group(position, batch, record.offset, size, group.format, to)
+                group.whole = None
+            group.add(record)
+        group.last_offset = batch.last_offset
+    if group:
+        yield group.piece()
+
+
+class _Group:
+    """Records that become one batch; the first of its source batches says what the batch is like."""
+
+    def __init__(
+        self, position: int, batch: RecordBatch, base_offset: int, size: BatchSize, format: Format, to: Format | None
+    ) -> None:
+        self.position = position
+        self.first = batch
+        self.whole: RecordBatch | None = batch
+        """The source batch, as long as the group is nothing but this one."""
+        self.base_offset = base_offset
+        self.last_offset = base_offset
+        self.size = size
+        self.format = format
+        is_messages = (to or format).records is None
+        self.record_bytes = _message_bytes if is_messages else _record_bytes
+        self.key = _key(batch)
+        self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
+        self.records: list[Record] = []
+        self.bytes = 0 if is_messages else _HEAD
+        self.source_bytes = self.source_batches = 0
+
+    def takes(self, batch: RecordBatch) -> bool:
+        """Whether the records of this batch, the next in the log, may stand in one batch with these."""
+        sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
+        within_reach = batch.last_offset - self.base_offset <= _INT32
+        return within_reach and self.key == _key(batch) and sequence == batch.base_sequence
+
+    def has_room(self, record: Record) -> bool:
+        if not self.records:
+            return True
+        if self.size.records is not None and len(self.records) >= self.size.records:
+            return False
+        return self.size.bytes is None or self.bytes + self._bytes_of(record) <= self.size.bytes
+
+    def add(self, record: Record) -> None:
+        self.bytes += self._bytes_of(record)
+        self.records.append(record)
+
+    def _bytes_of(self, record: Record) -> int:
+        first = self.records[0].timestamp if self.records else record.timestamp
+        base = self.first.base_timestamp if self.first.delete_horizon_ms is not None else first
+        return self.record_bytes(record, record.offset - self.base_offset, record.timestamp - base)
+
+    def piece(self) -> Piece:
+        batch = self._built() if self.whole is None else self.whole
+        return Piece(self.position, self.source_bytes, self.source_batches, batch, self.first.compression)
+
+    def _built(self) -> RecordBatch:
+        first = self.first
+        numbers: dict[str, Any] = {
+            "partition_leader_epoch": first.partition_leader_epoch,
+            "producer_id": first.producer_id,
+            "producer_epoch": first.producer_epoch,
+            "base_sequence": self.base_sequence,
+        }
+        if self.format.records is not None:  # sets of messages end with their last message
+            numbers |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
+        builder = BatchBuilder(
+            self.format,
+            timestamp_type=first.timestamp_type,
+            append_time=first.max_timestamp if first.timestamp_type == "append" else -1,
+            is_transactional=first.is_transactional,
+            delete_horizon_ms=first.delete_horizon_ms,
+            **numbers,
+        )
+        return builder.extend(self.records).build()
+
+
+def _key(batch: RecordBatch) -> tuple[Any, ...]:
+    """What batches must have in common to become one."""
+    return (
+        batch.format,
+        batch.compression,
+        batch.partition_leader_epoch,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.is_transactional,
+        batch.delete_horizon_ms,
+        batch.timestamp_type,
+        batch.max_timestamp if batch.timestamp_type == "append" else None,
+    )
+
+
+def _later(sequence: int, by: int) -> int:
+    """A sequence number so many records later: behind the highest comes 0. -1, which is none, stays."""
+    return sequence if sequence < 0 else (sequence + by) & _INT32
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
+    """At most: a message of the formats that have no batches."""
+    headers = sum(8 + len(value or b"") for _, value in record.headers)
+    return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
+
+
+def _record_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
+    """A record of v2; those of other formats of batches are at most one byte longer."""
+    body = 1 + _zigzag(timestamp_delta) + _zigzag(offset_delta) + _zigzag(len(record.headers))
+    body += _sized(record.key) + _sized(record.value)
+    for key, value in record.headers:
+        body += _sized(str(key).encode()) + _sized(value)
+    return _zigzag(body) + body
+
+
+def _zigzag(value: int) -> int:
+    number = value << 1 if value >= 0 else (-value << 1) - 1
+    return 1 if number < 0x80 else len(uvarint_bytes(number))
+
+
+def _sized(data: bytes | None) -> int:
+    return 1 if data is None else _zigzag(len(data)) + len(data)

@@ -1,0 +1,192 @@
+"""What another format would do to logs: bytes before and after, packed and not, and what it takes to convert them.
+
+A fair comparison changes one thing. So both sides are laid out anew and packed
+by the same library, batch by batch: `before` in the format that the batch has
+(or in `against`, if another one is the right thing to compare with), `after` in
+the new one. What the files hold now, packed by whoever wrote them, is counted
+beside it (`bytes`). Nothing is written.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from time import process_time
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.log.convert import Conversion, left_out
+from tagwire.log.errors import placed
+from tagwire.log.loss_report import LossReport
+from tagwire.log.rebatching import Piece
+from tagwire.log.segment import Segment
+from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of
+
+__all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
+
+FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
+"""How full batches are: at most so many records, and the name of that class."""
+_SIZES: Final = ("plain_before", "plain_after", "packed_before", "packed_after", "head_before", "head_after")
+
+
+class Kind(NamedTuple):
+    """Batches that are counted together."""
+
+    topic: str
+    format: str
+    codec: str
+    """What they are packed with when they are compared."""
+    fill: str
+
+
+def fill_of(records: int) -> str:
+    """The class of a batch with so many records."""
+    return next(name for most, name in FILLS if most is None or records <= most)
+
+
+class Measure:
+    """Counts of batches, in bytes where nothing else is said."""
+
+    __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        """In the files, as they are; batches that are left out or refused have their part."""
+        self.batches = 0
+        """Compared ones, and so on."""
+        self.records = 0
+        self.plain_before = 0
+        """Not packed; before and after."""
+        self.plain_after = 0
+        self.packed_before = 0
+        """Packed with the batch's codec, by the same library."""
+        self.packed_after = 0
+        self.head_before = 0
+        """Of `plain`, what is no record: in formats of messages nothing."""
+        self.head_after = 0
+        self.head_saved: Counter[int] = Counter()
+        """Batches by bytes that their heads have less."""
+        self.left_out = 0
+        """Batches that have no place in the format, or that it can't carry (`refused`)."""
+        self.refused = 0
+        self.seconds = 0.0
+        """Of processor time, to read and convert."""
+
+    def add(self, other: "Measure") -> None:
+        """Count what another one has counted."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    @property
+    def saved_plain(self) -> int:
+        """Bytes saved where nothing is packed."""
+        return self.plain_before - self.plain_after
+
+    @property
+    def saved_packed(self) -> int:
+        """Bytes saved where batches are packed as they were."""
+        return self.packed_before - self.packed_after
+
+    @property
+    def saved_per_batch(self) -> float:
+        """Bytes of a head, on the average."""
+        return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
+
+    @property
+    def saved_per_record(self) -> float:
+        """Bytes of a record, not packed, on the average."""
+        saved = self.saved_plain - (self.head_before - self.head_after)
+        return saved / self.records if self.records else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        counts = {name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "refused")}
+        return counts | {
+            "saved_plain": self.saved_plain,
+            "saved_packed": self.saved_packed,
+            "saved_per_batch": round(self.saved_per_batch, 3),
+            "saved_per_record": round(self.saved_per_record, 3),
+            "head_saved": {str(saved): count for saved, count in sorted(self.head_saved.items())},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+class WhatIf:
+    """Measures of logs, by kind of batch; `conversion` says what is compared with what is there, or with `against`.
+
+    Raises FormatError for an unknown format.
+    """
+
+    def __init__(self, conversion: Conversion, against: Any = None) -> None:
+        self.conversion = conversion
+        self.against: Format | None = None if against is None else format_of(against)
+        self.measures: dict[Kind, Measure] = {}
+        self.losses = LossReport()
+
+    def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
+        """Measure a segment; `tell` is told how many more bytes were read. Raises LogError."""
+        pieces = self.conversion.pieces(segment)
+        while True:
+            begun = process_time()
+            piece = next(pieces, None)
+            if piece is None:
+                return
+            try:
+                self._add(piece, segment, topic, begun)
+            except DecodeError as error:
+                raise placed(error, str(segment.path), "TWL106", piece.position) from None
+            if tell:
+                tell(piece.source_bytes)
+
+    def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
+        """Measure a batch whose reading began at this processor time."""
+        batch = piece.batch
+        codec = self.conversion.codec_of(piece)
+        count = len(batch)
+        measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
+        measure.bytes += piece.source_bytes
+        before = self.against or self.conversion.format_as_it_is(batch)
+        after = self.conversion.target(batch)
+        why = left_out(batch, after) or left_out(batch, before)
+        if why:
+            measure.left_out += 1
+            self._lose(piece, segment, RecordLoss("records", count, why))
+            return
+        try:
+            converted, losses = convert(batch, after, compression=codec)
+            measure.seconds += process_time() - begun
+            reference, _ = convert(batch, before, compression=codec)
+            plain = converted if codec == "none" else convert(batch, after, compression="none")[0]
+            reference_plain = reference if codec == "none" else convert(batch, before, compression="none")[0]
+        except EncodeError as error:
+            measure.left_out += 1
+            measure.refused += 1
+            self._lose(piece, segment, RecordLoss(error.path, None, f"refused: {error.reason}"))
+            return
+        self.losses.add(losses, str(segment.path), piece.position)
+        measure.batches += 1
+        measure.records += count
+        measure.packed_before += reference.size
+        measure.packed_after += converted.size
+        measure.plain_before += reference_plain.size
+        measure.plain_after += plain.size
+        heads = _head(reference_plain), _head(plain)
+        measure.head_before += heads[0]
+        measure.head_after += heads[1]
+        measure.head_saved[heads[0] - heads[1]] += 1
+
+    def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:
+        self.losses.add((loss,), str(segment.path), piece.position)
+
+    def total(self) -> Measure:
+        """Everything together."""
+        return self.by(lambda kind: "")[""]
+
+    def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
+        """The measures added up by what `name` says of a kind; without any, one of nothing."""
+        found: dict[str, Measure] = {}
+        for kind, measure in self.measures.items():
+            found.setdefault(name(kind), Measure()).add(measure)
+        return found or {"": Measure()}
+
+
+def _head(batch: RecordBatch) -> int:
+    return batch.size - batch.records_size

@@ -1,0 +1,142 @@
+"""A broker of Kafka starts with converted logs, and its client reads from them what was there before.
+
+It needs Java 17 and Maven, which brings the broker's jars, and half a minute. `TAGWIRE_BROKER_JARS` may name a folder
+that has the jars already: kafka_2.13 of this version with everything that it needs, and a binding of slf4j.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tagwire import log
+from tagwire.log.convert import Conversion, convert_partition
+from tagwire.log.rebatching import BatchSize
+from tagwire.records import Record
+
+pytestmark = pytest.mark.slow
+
+VERSION = "4.0.2"
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>broker</artifactId><version>1</version><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>
+</dependencies></project>"""
+PROGRAM = Path(__file__).with_name("OpenLogs.java")
+CLUSTER = "dGFnd2lyZS10ZXN0cy0wMQ"
+SETTINGS = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
+controller.listener.names=CONTROLLER
+log.dirs={logs}
+log.retention.ms=-1
+num.network.threads=1
+num.io.threads=2
+"""
+LOGS = {  # what becomes of which log
+    "txn": ("kafka4/alpha-txn-many-0", Conversion("v2", "zstd", BatchSize(records=3))),
+    "upgraded": ("kafka28/alpha-upgrade2-0", Conversion("v2", "lz4", BatchSize(bytes=2000))),
+    "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
+    "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
+}
+
+
+@pytest.fixture(scope="module")
+def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not shutil.which("java"):
+        pytest.skip("there is no java")
+    if "TAGWIRE_BROKER_JARS" in os.environ:
+        return Path(os.environ["TAGWIRE_BROKER_JARS"])
+    if not shutil.which("mvn"):
+        pytest.skip("there is no mvn, which would bring the broker's jars")
+    folder = tmp_path_factory.mktemp("jars")
+    (folder / "pom.xml").write_text(POM)
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip("Maven takes too long to bring the broker's jars")
+    if done.returncode:
+        pytest.skip(f"Maven can't bring the broker's jars: {done.stdout[-200:]}")
+    return folder / "lib"
+
+
+class Broker:
+    """A broker's settings and its folder of logs."""
+
+    def __init__(self, jars: Path, folder: Path) -> None:
+        self.jars = jars
+        self.logs = folder / "data"
+        self.settings = folder / "server.properties"
+        with socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", 0))
+            other.bind(("127.0.0.1", 0))
+            ports = one.getsockname()[1], other.getsockname()[1]
+        self.settings.write_text(SETTINGS.format(broker=ports[0], controller=ports[1], logs=self.logs))
+        self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self.settings))
+
+    def run(self, what: str, *topics: str) -> list[list[str]]:
+        """Start it, do something, stop it; the words that it printed, by lines."""
+        return [line.split(" ") for line in self._java(str(PROGRAM), what, str(self.settings), *topics).splitlines()]
+
+    def _java(self, *arguments: str) -> str:
+        command = ["java", "-cp", f"{self.jars}/*", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+def aborted(partition: log.Partition) -> Iterator[tuple[int, range]]:
+    """Producers with the offsets that they aborted, by the transaction indexes."""
+    for segment in partition.segments:
+        for entry in segment.aborted_transactions:
+            yield entry.producer_id, range(entry.first_offset, entry.last_offset)
+
+
+def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes | None, bytes | None]]:
+    gone = list(aborted(partition)) if level == "read_committed" else []
+
+    def is_seen(producer: int, record: Record) -> bool:
+        return not any(producer == each and record.offset in offsets for each, offsets in gone)
+
+    return [
+        (record.offset, record.timestamp, record.key, record.value)
+        for batch in partition.batches()
+        if not batch.is_control
+        for record in batch
+        if not batch.is_transactional or is_seen(batch.producer_id, record)
+    ]
+
+
+def value_of(text: str) -> bytes | None:
+    return None if text == "null" else b64decode(text[1:])
+
+
+def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -> None:
+    broker = Broker(jars, tmp_path)
+    ids = {words[1]: words[2] for words in broker.run("create", *LOGS) if words[0] == "topic"}
+    for topic, (source, conversion) in LOGS.items():
+        folder = broker.logs / f"{topic}-0"
+        shutil.rmtree(folder)
+        convert_partition(log.Partition(logs / source), folder, conversion)
+        (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {ids[topic]}")
+    indexes = {path: path.read_bytes() for path in broker.logs.rglob("*.index") if path.parent.name[:-2] in LOGS}
+    found: dict[tuple[str, str], list[tuple[int, int, bytes | None, bytes | None]]] = {}
+    for words in broker.run("read", *LOGS):
+        if words[0] == "record":
+            row = int(words[3]), int(words[4]), value_of(words[5]), value_of(words[6])
+            found.setdefault((words[2], words[1]), []).append(row)
+    for topic, (source, _) in LOGS.items():
+        for level in ("read_uncommitted", "read_committed"):
+            assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
+    # It took the indexes as they are: it makes those new that it does not trust.
+    assert {path: path.read_bytes() for path in indexes if path.read_bytes() != b""} == {
+        path: data for path, data in indexes.items() if data != b""
+    }

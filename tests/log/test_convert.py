@@ -1,0 +1,285 @@
+"""Converted partitions hold what they held before, verify, and lose nothing that is not told."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire import log
+from tagwire.errors import EncodeError, TagwireError
+from tagwire.limits import Limits
+from tagwire.log.convert import Conversion, ConvertReport, carry_directory_files, convert_partition
+from tagwire.log.rebatching import BatchSize, rebatched
+from tagwire.log.verify import verify_partition
+from tagwire.records import Record, RecordBatch, build
+
+CopyOf = Callable[[str], Path]
+TXN = "kafka4/alpha-txn-many-0"
+UPGRADE = "kafka28/alpha-upgrade2-0"
+SEGS = "kafka28/alpha-m0-segs-0"
+EMPTIED = "kafka4/alpha-compact-txn-0"
+ANY = Limits(decompression_ratio=1 << 20)
+"""Some of these logs repeat themselves so much that zstd packs them beyond what is read unasked."""
+
+
+def converted(source: Path, target: Path, conversion: Conversion) -> list[ConvertReport]:
+    return convert_partition(log.Partition(source), target, conversion)
+
+
+def records(folder: Path, format: str = "auto") -> list[Record]:
+    batches = log.Partition(folder).batches(None, format, ANY)
+    return [record for batch in batches if not batch.is_control for record in batch]
+
+
+def problems(folder: Path, format: str = "auto") -> list[Any]:
+    return [each for report in verify_partition(log.Partition(folder), format, ANY) for each in report.problems]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "conversion",
+    [
+        Conversion("v3"),
+        Conversion("v2", "zstd", BatchSize(bytes=16384)),
+        Conversion("v2", "gzip", BatchSize(records=2)),
+        Conversion(None, "lz4"),
+        Conversion(None, None, BatchSize(bytes=300, records=5)),
+    ],
+    ids=lambda each: f"{each.to and each.to.name}-{each.codec}-{each.size}",
+)
+def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conversion) -> None:
+    seen = 0
+    for partition in log.find_partitions(logs):
+        target = tmp_path / partition.path.parent.name / partition.path.name
+        reports = convert_partition(partition, target, conversion)
+        assert [len(report.losses) for report in reports] == [0] * len(reports)
+        assert problems(target) == []
+        assert records(target) == records(partition.path)
+        markers = [(b.base_offset, b.producer_id, list(b)) for b in partition.batches() if b.is_control]
+        assert [
+            (b.base_offset, b.producer_id, list(b))
+            for b in log.Partition(target).batches(None, "auto", ANY)
+            if b.is_control
+        ] == markers
+        assert [len(segment.aborted_transactions) for segment in log.Partition(target).segments] == [
+            len(segment.aborted_transactions) for segment in partition.segments
+        ]
+        seen += sum(report.records for report in reports)
+    assert seen > 2000
+
+
+def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
+    converted(logs / TXN, tmp_path / "to", Conversion("v2"))
+    assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
+    for path in (logs / TXN).iterdir():
+        if path.suffix not in (".index", ".timeindex"):  # the topic had another interval
+            assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_the_way_back_gives_the_same_bytes(logs: Path, tmp_path: Path) -> None:
+    converted(logs / EMPTIED, tmp_path / "v3", Conversion("v3"))
+    converted(tmp_path / "v3", tmp_path / "v2", Conversion("v2"))
+    for segment in log.Partition(logs / EMPTIED).segments:
+        assert (tmp_path / "v2" / segment.path.name).read_bytes() == segment.path.read_bytes()
+
+
+def test_upgraded_logs_have_one_format_and_indexes(logs: Path, tmp_path: Path) -> None:
+    [report] = converted(logs / UPGRADE, tmp_path / "to", Conversion("v2", None, BatchSize(bytes=1000)))
+    batches = list(log.read(tmp_path / "to"))
+    assert {batch.format for batch in batches} == {"v2"}
+    assert (report.batches, report.records, report.bytes) == (50, 240, 7948)
+    assert (report.new_batches, report.new_bytes) == (len(batches), sum(batch.size for batch in batches))
+    assert len(log.Partition(tmp_path / "to").segments[0].offset_index or ()) > 0
+
+
+def test_old_formats_lose_producers_and_markers_and_say_so(logs: Path, tmp_path: Path) -> None:
+    reports = converted(logs / TXN, tmp_path / "to", Conversion("v1"))
+    rows = {row.path: row for report in reports for row in report.losses.rows()}
+    assert {"producer_id", "producer_epoch", "base_sequence", "is_transactional", "records"} <= rows.keys()
+    assert "markers have no place there" in rows["records"].reason
+    markers = sum(batch.is_control for batch in log.read(logs / TXN))
+    assert sum(report.left_out for report in reports) == markers > 0
+    assert [r.replace(headers=()) for r in records(logs / TXN)] == records(tmp_path / "to")
+    assert problems(tmp_path / "to") == []
+    assert not list((tmp_path / "to").glob("*.snapshot"))
+    assert not list((tmp_path / "to").glob("*.txnindex"))
+
+
+def test_losses_are_counted_by_field(tmp_path: Path) -> None:
+    folder = tmp_path / "topic-0"
+    folder.mkdir()
+    batches = [build([Record(n, 5, b"k", b"v", (("h", b"1"), ("i", b"2")))], "v2") for n in range(3)]
+    (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
+    [report] = converted(folder, tmp_path / "to", Conversion("v1"))
+    [row] = report.losses.rows()
+    assert (row.path, row.times, row.position) == ("records[].headers[]", 6, 0)
+    assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "a tuple of 2"
+
+
+# ---------------------------------------------------------------- which records may share a batch
+
+
+def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
+    """Two batches of two records: the same but for `change`."""
+    usual: dict[str, Any] = {
+        "producer_id": 7,
+        "producer_epoch": 1,
+        "base_sequence": 10,
+        "is_transactional": True,
+        "partition_leader_epoch": 3,
+    } | (first or {})
+    one = build([Record(0, 50, b"a", b"1"), Record(1, 51, b"b", b"2")], "v2", **usual)
+    after = {**usual, "base_sequence": 12 if usual["base_sequence"] >= 0 else -1} | change
+    other = build([Record(2, 60, b"c", b"3"), Record(3, 61, b"d", b"4")], "v2", **after)
+    return [(0, one), (one.size, other)]
+
+
+@pytest.mark.parametrize(
+    ("change", "batches"),
+    [
+        ({}, 1),
+        ({"producer_id": 8}, 2),
+        ({"producer_epoch": 2}, 2),
+        ({"base_sequence": 13}, 2),
+        ({"is_transactional": False}, 2),
+        ({"partition_leader_epoch": 4}, 2),
+        ({"is_control": True}, 2),
+        ({"delete_horizon_ms": 40}, 2),
+        ({"timestamp_type": "append", "append_time": 60}, 2),
+        ({"compression": "gzip"}, 2),
+        ({"base_offset": 2, "last_offset": 1 << 31}, 2),
+    ],
+    ids=str,
+)
+def test_records_are_gathered_only_where_all_is_the_same(change: dict[str, Any], batches: int) -> None:
+    assert len(list(rebatched(two(change), BatchSize(records=100)))) == batches
+
+
+def test_gathered_records_keep_their_sequence_numbers() -> None:
+    top = 0x7FFFFFFF
+    [piece] = rebatched(two({"base_sequence": 0}, {"base_sequence": top - 1}), BatchSize(bytes=1000))
+    batch = piece.batch
+    assert (batch.base_sequence, batch.base_offset, batch.last_offset, len(batch)) == (top - 1, 0, 3, 4)
+    assert (batch.producer_id, batch.producer_epoch, batch.is_transactional, batch.max_timestamp) == (7, 1, True, 61)
+    assert (piece.source_batches, piece.source_bytes) == (2, sum(each.size for _, each in two({})))
+
+
+def test_a_batch_is_dealt_out() -> None:
+    offsets = (100, 101, 105, 106, 109)  # compacted: the batch began at 98 and ended with 111
+    numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
+    source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
+    batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
+    found = [(b.base_offset, b.last_offset, b.base_sequence, [r.offset for r in b]) for b in batches]
+    assert found == [
+        (98, 104, 0x7FFFFFFF - 3, [100, 101]),
+        (105, 108, 3, [105, 106]),
+        (109, 111, 7, [109]),
+    ]
+
+
+@pytest.mark.parametrize("most", [70, 100, 150, 1000])
+def test_batches_are_as_full_as_they_may_be(most: int) -> None:
+    records = [Record(n, 1000 * n, b"k" * n, b"v" * n, (("h", None),) * (n % 3)) for n in range(30)]
+    batches = [each.batch for each in rebatched([(0, build(records, "v2"))], BatchSize(bytes=most))]
+    for batch, following in zip(batches, (*batches[1:], None), strict=True):
+        assert batch.size <= most or len(batch) == 1
+        if following is not None:
+            assert build([*batch, next(iter(following))], "v2").size > most
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_what_stands_beside_segments(copy_of: CopyOf, tmp_path: Path) -> None:
+    source = copy_of(TXN)
+    (source / f"{0:020}.log.deleted").write_bytes(b"gone")
+    names = {path.name for path in source.iterdir()} - {f"{0:020}.log.deleted"}
+    converted(source, tmp_path / "one", Conversion("v3"))
+    assert {path.name for path in (tmp_path / "one").iterdir()} == names
+    converted(source, tmp_path / "other", Conversion("v2", None, BatchSize(records=1)))
+    assert {path.name for path in (tmp_path / "other").iterdir()} == {n for n in names if not n.endswith("snapshot")}
+
+
+def test_the_metadata_log_keeps_its_snapshot(logs: Path, tmp_path: Path) -> None:
+    source = logs / "kafka4" / "__cluster_metadata-0"
+    converted(source, tmp_path / "to", Conversion("v2", None, BatchSize(records=3)))
+    for pattern in ("*.checkpoint", "quorum-state", "leader-epoch-checkpoint", "partition.metadata"):
+        [path] = source.glob(pattern)
+        assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
+    files = {path.name for path in (logs / "kafka4").iterdir() if path.is_file()}
+    carry_directory_files(logs / "kafka4", tmp_path / "same", Conversion("v2"))
+    assert {path.name for path in (tmp_path / "same").iterdir()} == files
+    assert ".kafka_cleanshutdown" in files
+    carry_directory_files(logs / "kafka4", tmp_path / "less", Conversion("v2", None, BatchSize(records=1)))
+    assert {path.name for path in (tmp_path / "less").iterdir()} == files - {".kafka_cleanshutdown"}
+
+
+def test_a_segment_that_outgrows_its_indexes_is_continued(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwire.log.convert._SEGMENT_BYTES", 2000)
+    [report] = converted(logs / UPGRADE, tmp_path / "to", Conversion("v2"))
+    segments = log.Partition(tmp_path / "to").segments
+    assert len(segments) > 3 and all(segment.size <= 2000 for segment in segments)
+    assert sum(segment.size for segment in segments) == report.new_bytes
+    assert problems(tmp_path / "to") == []
+    assert records(tmp_path / "to") == records(logs / UPGRADE)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
+    source = copy_of(SEGS)
+    path = source / f"{381:020}.log"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(log.LogError, match=r"TWL101|left"):
+        converted(source, tmp_path / "to" / "topic-0", Conversion("v2"))
+    assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def interrupt(count: int) -> None:
+        told.append(count)
+        if len(told) == 3:
+            assert list((tmp_path / "to").glob(".topic-0.partial/*.log"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        convert_partition(log.Partition(logs / SEGS), tmp_path / "to" / "topic-0", Conversion("v2"), interrupt)
+    assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_nothing_is_written_over(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "to").mkdir()
+    with pytest.raises(log.LogPathError, match="it is there already"):
+        converted(logs / SEGS, tmp_path / "to", Conversion("v2"))
+
+
+@pytest.mark.parametrize(
+    ("to", "codec", "says"),
+    [
+        ("v1", "zstd", "there is no codec 'zstd' in v1; there are none, gzip, snappy, lz4"),
+        (None, "brotli", "there is no codec 'brotli' in any format"),
+        ("v9", None, "there is no record format 'v9'"),
+    ],
+)
+def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None:
+    with pytest.raises(TagwireError, match=says):
+        Conversion(to, codec)
+
+
+def test_what_a_format_refuses_has_its_place(tmp_path: Path) -> None:
+    folder = tmp_path / "topic-0"
+    folder.mkdir()
+    # Each has a timestamp; their difference is more than the varlong of a batch holds.
+    wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
+    (folder / f"{0:020}.log").write_bytes(wide.encode())
+    with pytest.raises(EncodeError, match=r"in the batch at byte 0 of .*topic-0"):
+        converted(folder, tmp_path / "to", Conversion("v2", None, BatchSize(records=2)))
