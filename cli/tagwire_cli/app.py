@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "decode": "tagwire_cli.commands.decode",
     "explain": "tagwire_cli.commands.explain",
     "convert": "tagwire_cli.commands.convert",
+    "log": "tagwire_cli.commands.log",
     "lint": "tagwire_cli.commands.lint",
     "collide": "tagwire_cli.commands.collide",
     "demo": "tagwire_cli.commands.demo",

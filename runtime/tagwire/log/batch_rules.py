@@ -48,7 +48,7 @@ class BatchRules:
             self._say(position, "TWL108", f"offset {first}, after {before} of the batch before it")
         if base_offset is not None and not 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS:
             self._say(position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}")
-        self.last_offset = last if before is None else max(last, before)
+        self.last_offset = last  # not the highest: one wrong offset must not make all that follow wrong
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
         epoch = batch.partition_leader_epoch
@@ -56,7 +56,7 @@ class BatchRules:
             return
         if epoch < self.last_epoch:
             self._say(position, "TWL112", f"leader epoch {epoch}, after {self.last_epoch}")
-        self.last_epoch = max(epoch, self.last_epoch)
+        self.last_epoch = epoch
         known = [start.epoch for start in self.leader_epochs if start.start_offset <= batch.base_offset]
         if known and known[-1] != epoch:  # below the first start are records that may be deleted
             where = f"at offset {batch.base_offset}, where the checkpoint has {known[-1]}"

@@ -23,6 +23,9 @@ __all__ = ["Damage", "Found", "pieces"]
 _MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
 
 
+NO_OFFSET: Final = -1
+
+
 class Found(NamedTuple):
     """A whole batch."""
 
@@ -43,7 +46,7 @@ def pieces(scan: Scan) -> Iterator[Found | Damage]:
 
     Records in a batch may be wrong still: whoever reads them finds that.
     """
-    position, last = 0, -1
+    position, last = 0, NO_OFFSET
     while not scan.ends_at(position):
         try:
             batch = scan.batch(position)
@@ -61,7 +64,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
     """Where the next batch begins, or the end of the file."""
     try:
         end = position + scan.size(position)
-        if scan.ends_at(end) or _is_whole(scan, end, last):
+        if scan.ends_at(end) or _is_whole(scan, end, NO_OFFSET):
             return end
     except LogError:
         pass

@@ -19,10 +19,9 @@ from tagwire.log.errors import LogError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
 from tagwire.log.rules import Problem
 from tagwire.log.segment import Segment
+from tagwire.log.transactions import ABORT
 
 __all__ = ["IndexRule", "OffsetIndexRule", "TimeIndexRule", "TransactionIndexRule", "index_rules"]
-
-ABORT = 0
 
 
 class IndexRule:

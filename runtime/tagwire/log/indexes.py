@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.archive import archive
-from tagwire.log.errors import LogPathError, placed, refuse
+from tagwire.log.errors import LogPathError, refuse
 
 __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
 
@@ -134,8 +134,8 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
             refuse(str(path), "TWL221", position, f"version {version}", f"one of {aborted.VERSIONS}")
         try:
             entry, end = aborted.decode_from(data, version, position + 2)
-        except DecodeError as error:
-            raise placed(error, str(path), "TWL201", 0) from None
+        except DecodeError:
+            refuse(str(path), "TWL201", position, f"{len(data) - position} bytes at the end", "a whole entry")
         yield (
             position,
             AbortedTransaction(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset),

@@ -93,10 +93,23 @@ class Partition:
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
+        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield batch
+
+    def placed_batches(
+        self,
+        start_offset: int | None = None,
+        format: Any = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        partial: bool = False,
+    ) -> Iterator[tuple[Segment, int, RecordBatch]]:
+        """As `batches`, each with its segment and its position in it."""
         for segment, is_first in self._from(start_offset):
             start = start_offset if is_first else None
             is_last = segment is self.segments[-1]
-            yield from segment.batches(start, format, limits, partial=partial and is_last)
+            for position, batch in segment.placed_batches(start, format, limits, partial=partial and is_last):
+                yield segment, position, batch
 
     def _from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """The segments from the one on that may have this offset; whether it is looked for in this one.

@@ -19,13 +19,15 @@ from tagwire.log.checkpoints import (
 )
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError
-from tagwire.log.index_rules import ABORT, IndexRule, TransactionIndexRule, index_rules
+from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
+from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.rules import Problem
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
+from tagwire.log.transactions import Transactions
 
 __all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_segment"]
 
@@ -90,11 +92,12 @@ class _Verifier:
         self.format = format
         self.limits = limits
         self.tell = tell
-        self.transactions = _Transactions()
+        self.transactions = Transactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
         """The reports of a segment and of what stands beside it."""
         beside, faults = index_rules(segment)
+        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         with mapped(segment.path) as data:
             scan = Scan(str(segment.path), data, self.format, self.limits)
             report = self._batches(segment, scan, beside)
@@ -130,33 +133,18 @@ class _Verifier:
 
     def _follow(self, seen: Seen, beside: list[IndexRule], problems: list[Problem]) -> None:
         index = next((each for each in beside if isinstance(each, TransactionIndexRule)), None)
-        missing = self.transactions.see(seen, index)
-        if missing:
-            problems.append(missing)
+        aborted = self.transactions.see(seen)
+        if aborted and not self._unreadable_index:
+            problems.extend(_missing(seen, aborted, index))
         for rule in beside:
             rule.see(seen)
 
 
-class _Transactions:
-    """TWL223: transactions that are open, through all segments of a partition."""
-
-    def __init__(self) -> None:
-        self.open: dict[int, int] = {}
-        """Producer, and the first offset of its transaction."""
-
-    def see(self, seen: Seen, index: TransactionIndexRule | None) -> Problem | None:
-        """Take the next batch; an abort that its segment's index lacks is a problem."""
-        batch = seen.batch
-        if seen.marker is None:
-            if batch.is_transactional and seen.records:
-                self.open.setdefault(batch.producer_id, batch.base_offset)
-            return None
-        first = self.open.pop(batch.producer_id, None)
-        known = index.entries_left if index else {}
-        if seen.marker != ABORT or first is None or (batch.producer_id, batch.base_offset) in known:
-            return None
-        what = f"producer {batch.producer_id} aborted what it began at offset {first}; the transaction index lacks it"
-        return Problem(seen.position, "TWL223", what)
+def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
+    """TWL223, for a transaction that the marker in this batch has aborted."""
+    if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
+        what = f"producer {aborted.producer_id} aborted what it began at offset {aborted.first_offset}"
+        yield Problem(seen.position, "TWL223", f"{what}; the transaction index lacks it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:

@@ -1,0 +1,1 @@
+"""The commands of `tagwire log`: a module for each."""

@@ -1,0 +1,61 @@
+"""`tagwire log salvage`: what is whole of damaged partitions."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tagwire_cli.diagnostics import count
+from tagwire_cli.input_bytes import limit_option, limits_of
+from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument
+from tagwire_cli.output import write_bytes
+
+__all__ = ["command"]
+
+
+@click.command("salvage")
+@paths_argument
+@click.option(
+    "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
+)
+@format_option
+@json_option
+@limit_option
+def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, limits: Sequence[str]) -> None:
+    """Write what is whole of damaged partitions to DIR, with new indexes.
+
+    Batches are kept as they are or not at all. Behind damage a batch counts only
+    if its length, magic byte and checksum agree and its offsets go on. Everything
+    that was left out is told, with its place. With --json, an object a segment:
+    file, batches, records, bytes, lost_bytes, problems.
+
+    A partition appears in DIR when all of it is written. Exit status: 0 if all was
+    kept, 1 if something was lost.
+
+    \b
+    Examples:
+      tagwire log salvage broken/alpha-0 --output saved
+    """
+    from tagwire.log import LogPathError, Partition
+    from tagwire.log.salvage import salvage
+
+    found = [each for each in partitions_of(paths) if isinstance(each, Partition)]
+    if len(found) == 0:
+        raise LogPathError("a segment alone can't be salvaged; name the folder of its partition")
+    lost = 0
+    with byte_progress("salvage", found) as tell:
+        for partition in found:
+            for report in salvage(partition, output, format, limits_of(limits), tell):
+                lost += report.lost_bytes
+                problems = [problem._asdict() for problem in report.problems]
+                if as_json:
+                    fields = report._asdict() | {"file": str(report.file), "problems": problems}
+                    write_bytes((json.dumps(fields, ensure_ascii=False) + "\n").encode())
+                    continue
+                kept = f"{count(report.batches, 'whole batch').replace('batchs', 'batches')}"
+                click.echo(f"{report.file}: {kept}, {count(report.records, 'record')} kept")
+                for problem in report.problems:
+                    click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
+    if lost:
+        raise click.exceptions.Exit(1)

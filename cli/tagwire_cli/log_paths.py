@@ -1,0 +1,78 @@
+"""The paths of `tagwire log`: segments, partitions, and folders above them; and the options that all of them have."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tagwire_cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
+
+__all__ = ["byte_progress", "format_option", "json_option", "partitions_of", "paths_argument", "segments_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def paths_argument(function: F) -> F:
+    """The argument PATH..., as Path objects that exist."""
+    kind = click.Path(exists=True, path_type=Path)
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
+
+
+def json_option(function: F) -> F:
+    """The option `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")(function)
+
+
+def format_option(function: F) -> F:
+    """The option `--format`."""
+    return click.option(
+        "--format",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="The format of the batches: docs/records.md.",
+    )(function)
+
+
+def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
+    """The partitions in and below the folders, and the files as segments. Raises LogPathError for a folder without."""
+    from tagwire.log import LogPathError, Segment, find_partitions
+
+    for path in paths:
+        if path.is_file():
+            yield Segment(path)
+            continue
+        found = list(find_partitions(path))
+        if not found:
+            raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+        yield from found
+
+
+def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
+    """All segments of one, with the snapshots of a metadata log before them."""
+    from tagwire.log import Segment
+
+    return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
+
+
+@contextmanager
+def byte_progress(label: str, found: "Sequence[Partition | Segment]") -> Generator[Callable[[int], None] | None]:
+    """A function to be told how many more bytes of their segments were read; None if nobody watches."""
+    with progress_bar(label) as tell:
+        if tell is None:
+            yield None
+            return
+        total = sum(segment.size for each in found for segment in segments_of(each))
+        done = 0
+
+        def more(count: int) -> None:
+            nonlocal done
+            done += count
+            tell(done, total)
+
+        yield more

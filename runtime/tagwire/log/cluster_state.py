@@ -1,0 +1,227 @@
+"""The state that a metadata log adds up to: topics, brokers, configurations and the rest of a KRaft cluster.
+
+A record is a fact or a change of one; each kind has its method. What stands
+between a BeginTransactionRecord and an AbortTransactionRecord never happened,
+so the records of a transaction wait for its end. Source: KIP-631, KIP-866,
+KIP-868.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import UUID
+
+from tagwire.log.topics import Entry
+
+__all__ = ["ClusterState"]
+
+_NO_LEADER_CHANGE: Final = -2
+_NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
+"""What a change says of a field that it leaves as it is, where that is not null."""
+_FENCING: Final = {-1: False, 1: True}
+"""The field `fenced` of a change of a broker: -1 unfences it."""
+
+
+class ClusterState:
+    """Feed it entries in the order of the log; a snapshot comes first."""
+
+    def __init__(self) -> None:
+        self._topics: dict[UUID, Any] = {}
+        self._partitions: dict[UUID, dict[int, Any]] = {}
+        self._facts: dict[str, dict[Any, Any]] = {}
+        """By the name of the record that makes them: brokers, configurations, whatever is one record each."""
+        self._waiting: list[Entry] | None = None
+
+    def add(self, entry: Entry) -> None:
+        """The next entry. Kinds that change nothing, such as markers, are passed over."""
+        if entry.name == "BeginTransactionRecord":
+            self._waiting = []
+        elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):
+            waiting, self._waiting = self._waiting or [], None
+            for each in waiting if entry.name == "EndTransactionRecord" else ():
+                self._apply(each)
+        elif self._waiting is not None:
+            self._waiting.append(entry)
+        else:
+            self._apply(entry)
+
+    def _apply(self, entry: Entry) -> None:
+        record = entry.value
+        if entry.name in _KEYS:
+            self._put(entry.name, record, *_KEYS[entry.name])
+        elif entry.name in _REMOVALS:
+            name, *fields = _REMOVALS[entry.name]
+            self._facts.get(name, {}).pop(_key(record, fields), None)
+        elif method := _CHANGES.get(entry.name):
+            method(self, record)
+
+    def _put(self, name: str, record: Any, *fields: str) -> None:
+        facts = self._facts.setdefault(name, {})
+        if _removes(name, record):
+            facts.pop(_key(record, fields), None)
+        else:
+            facts[_key(record, fields)] = record
+
+    # ------------------------------------------------------------ topics
+
+    def topic(self, record: Any) -> None:
+        """TopicRecord."""
+        self._topics[record.topic_id] = record
+        self._partitions.setdefault(record.topic_id, {})
+
+    def remove_topic(self, record: Any) -> None:
+        """RemoveTopicRecord: its partitions and its configuration go as well."""
+        topic = self._topics.pop(record.topic_id, None)
+        self._partitions.pop(record.topic_id, None)
+        configs = self._facts.get("ConfigRecord", {})
+        for key in [key for key in configs if topic is not None and key[:2] == (_TOPIC_CONFIG, topic.name)]:
+            del configs[key]
+
+    def partition(self, record: Any) -> None:
+        """PartitionRecord."""
+        self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
+
+    def change_partition(self, record: Any) -> None:
+        """PartitionChangeRecord: fields that are null stay; a leader that is named begins a new epoch."""
+        partitions = self._partitions.get(record.topic_id, {})
+        current = partitions.get(record.partition_id)
+        if current is None:
+            return
+        named = [row.name for row in record.FIELDS if row.name not in ("partition_id", "topic_id")]
+        changes = {name: getattr(record, name) for name in named}
+        changes = {name: value for name, value in changes.items() if value not in (None, _NO_CHANGE.get(name))}
+        epoch = current.leader_epoch + ("leader" in changes)
+        changes |= {"leader_epoch": epoch, "partition_epoch": current.partition_epoch + 1}
+        partitions[record.partition_id] = current.replace(**changes)
+
+    def clear_elr(self, record: Any) -> None:
+        """ClearElrRecord: of one topic, or of all where no name is given."""
+        for topic_id, topic in self._topics.items():
+            if record.topic_name in ("", topic.name):
+                partitions = self._partitions[topic_id].items()
+                cleared = {"eligible_leader_replicas": None, "last_known_elr": None}
+                self._partitions[topic_id] = {number: each.replace(**cleared) for number, each in partitions}
+
+    # ------------------------------------------------------------ brokers
+
+    def change_broker(self, record: Any) -> None:
+        """BrokerRegistrationChangeRecord."""
+        changes: dict[str, Any] = {}
+        if record.fenced in _FENCING:
+            changes["fenced"] = _FENCING[record.fenced]
+        if record.in_controlled_shutdown == 1:
+            changes["in_controlled_shutdown"] = True
+        changes |= {name: getattr(record, name) for name in ("log_dirs", "cordoned_log_dirs") if getattr(record, name)}
+        self._replace_broker(record.broker_id, changes)
+
+    def fence_broker(self, record: Any) -> None:
+        """FenceBrokerRecord."""
+        self._replace_broker(record.id, {"fenced": True})
+
+    def unfence_broker(self, record: Any) -> None:
+        """UnfenceBrokerRecord."""
+        self._replace_broker(record.id, {"fenced": False})
+
+    def _replace_broker(self, broker: int, changes: dict[str, Any]) -> None:
+        brokers = self._facts.get("RegisterBrokerRecord", {})
+        if (broker,) in brokers:
+            brokers[broker,] = brokers[broker,].replace(**changes)
+
+    # ------------------------------------------------------------ what there is
+
+    def to_json(self) -> dict[str, Any]:
+        """`topics` by name, each with its id and its partitions; the other facts as lists, by what they are."""
+        ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
+        topics = {topic.name: self._topic_json(topic) for topic in ordered}
+        lists = {plural: [_json(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
+        return {"topics": topics} | lists
+
+    def _topic_json(self, topic: Any) -> dict[str, Any]:
+        partitions = self._partitions[topic.topic_id]
+        found = [_json(partitions[number]) for number in sorted(partitions)]
+        same = ("topicId",)  # as the topic says
+        return {
+            "topicId": _json(topic)["topicId"],
+            "partitions": [{name: each[name] for name in each if name not in same} for each in found],
+        }
+
+    def _sorted(self, name: str) -> list[Any]:
+        facts = self._facts.get(name, {})
+        return [facts[key] for key in sorted(facts, key=repr)]
+
+
+_TOPIC_CONFIG: Final = 2
+
+_KEYS: Final = {
+    "RegisterBrokerRecord": ("broker_id",),
+    "RegisterControllerRecord": ("controller_id",),
+    "ConfigRecord": ("resource_type", "resource_name", "name"),
+    "FeatureLevelRecord": ("name",),
+    "ClientQuotaRecord": ("entity", "key"),
+    "ProducerIdsRecord": (),
+    "AccessControlEntryRecord": ("id",),
+    "UserScramCredentialRecord": ("name", "mechanism"),
+    "DelegationTokenRecord": ("token_id",),
+    "ZkMigrationStateRecord": (),
+}
+"""Records that are a fact each, and the fields that say which; a later one takes the place of an earlier one."""
+
+_REMOVALS: Final = {
+    "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
+    "UnregisterControllerRecord": ("RegisterControllerRecord", "controller_id"),
+    "RemoveFeatureLevelRecord": ("FeatureLevelRecord", "name"),
+    "RemoveAccessControlEntryRecord": ("AccessControlEntryRecord", "id"),
+    "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
+    "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
+}
+"""Records that take such a fact away."""
+
+_CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
+    "TopicRecord": ClusterState.topic,
+    "RemoveTopicRecord": ClusterState.remove_topic,
+    "PartitionRecord": ClusterState.partition,
+    "PartitionChangeRecord": ClusterState.change_partition,
+    "ClearElrRecord": ClusterState.clear_elr,
+    "BrokerRegistrationChangeRecord": ClusterState.change_broker,
+    "FenceBrokerRecord": ClusterState.fence_broker,
+    "UnfenceBrokerRecord": ClusterState.unfence_broker,
+}
+
+_PLURALS: Final = {
+    "RegisterBrokerRecord": "brokers",
+    "RegisterControllerRecord": "controllers",
+    "ConfigRecord": "configs",
+    "FeatureLevelRecord": "features",
+    "ClientQuotaRecord": "clientQuotas",
+    "ProducerIdsRecord": "producerIds",
+    "AccessControlEntryRecord": "acls",
+    "UserScramCredentialRecord": "scramCredentials",
+    "DelegationTokenRecord": "delegationTokens",
+    "ZkMigrationStateRecord": "zkMigrationState",
+}
+"""What each kind of fact is called in the result."""
+
+
+def _removes(name: str, record: Any) -> bool:
+    """Whether a record of a fact says that there is none."""
+    if name == "ConfigRecord":
+        return record.value is None
+    if name == "FeatureLevelRecord":
+        return bool(record.feature_level == 0)
+    return name == "ClientQuotaRecord" and bool(record.remove)
+
+
+def _key(record: Any, fields: Any) -> tuple[Any, ...]:
+    return tuple(_hashable(getattr(record, name)) for name in fields)
+
+
+def _hashable(value: Any) -> Any:
+    """The entity of a quota is an array of structs, whose order says nothing."""
+    if isinstance(value, tuple | list):
+        return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
+    return value
+
+
+def _json(record: Any) -> dict[str, Any]:
+    """In the highest version: a change may have brought what the record's own version has no field for."""
+    found: dict[str, Any] = record.to_json(record.VERSIONS.highest)
+    return found

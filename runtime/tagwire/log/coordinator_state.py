@@ -1,0 +1,102 @@
+"""What the coordinators' logs say now, as JSON: groups with their offsets, transactions, share partitions.
+
+Fields have the names of their messages' JSON form. Group by group, offsets
+stand under `offsets`, and every other kind of record under the name of its
+message: as it is where the group has one, by member (or whatever else its key
+has beside the group) where it has several. So a kind of record that is new
+tomorrow has its place.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError
+from tagwire.log.share_state import SharePartition
+from tagwire.log.topics import Entry
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
+
+__all__ = ["groups", "share_partitions", "transactions"]
+
+_OFFSET_COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
+_CONSUMER: Final = "consumer"
+
+
+def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
+    """Group id to `offsets`, `pendingOffsets` of open transactions, and other records by the name of their message."""
+    found: dict[str, Any] = {}
+    for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
+        for entry in entries:
+            fields = [field.name for field in entry.key.FIELDS]
+            group = found.setdefault(getattr(entry.key, fields[0]), {"offsets": []})
+            if entry.name in _OFFSET_COMMITS:
+                place = {"topic": entry.key.topic, "partition": entry.key.partition}
+                group.setdefault(name, []).append(place | _value(entry))
+                continue
+            value = _with_protocols(_value(entry), registry) if entry.name == "GroupMetadata" else _value(entry)
+            if len(fields) == 1:
+                group[entry.name] = value
+            else:
+                group.setdefault(entry.name, {})[str(getattr(entry.key, fields[1]))] = value
+    for group in found.values():
+        for name in ("offsets", "pendingOffsets"):
+            group.get(name, []).sort(key=lambda commit: (commit["topic"], commit["partition"]))
+    return dict(sorted(found.items()))
+
+
+def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
+    """Transactional id to its state."""
+    return {
+        entry.key.transactional_id: _value(entry) for entry in sorted(kept, key=lambda each: each.key.transactional_id)
+    }
+
+
+def share_partitions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """The partitions of share groups, each its snapshot and the updates since put together; entries in their order."""
+    found: dict[tuple[Any, ...], SharePartition] = {}
+    for entry in entries:
+        key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
+        if entry.is_tombstone:
+            if entry.name == "ShareSnapshot":
+                found.pop(key, None)
+        elif entry.name == "ShareSnapshot":
+            found[key] = SharePartition(entry)
+        elif key in found:
+            found[key].update(entry.value)
+    return [found[key].to_json() for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2]))]
+
+
+def _value(entry: Entry) -> dict[str, Any]:
+    value: dict[str, Any] = entry.value.to_json(entry.version)
+    return value
+
+
+def _with_protocols(value: dict[str, Any], registry: "Registry") -> dict[str, Any]:
+    """A classic group with what its consumers' bytes say; those of other programs, and bytes that do not fit, stay."""
+    if value.get("protocolType") != _CONSUMER:
+        return value
+    for member in value["members"]:
+        for name, message in (
+            ("subscription", "ConsumerProtocolSubscription"),
+            ("assignment", "ConsumerProtocolAssignment"),
+        ):
+            member[name] = _protocol(member[name], registry, message)
+    return value
+
+
+def _protocol(text: str, registry: "Registry", name: str) -> Any:
+    """Base64 of a version and a message, as JSON; versions above those known are read as the highest, as clients do."""
+    from base64 import b64decode
+
+    data, cls = b64decode(text), registry[name]
+    if len(data) < 2:
+        return text
+    version = min(int.from_bytes(data[:2], "big", signed=True), cls.VERSIONS.highest)
+    if version not in cls.VERSIONS:
+        return text
+    try:
+        message = cls.decode(data[2:], version, strict=False)
+    except DecodeError:
+        return text
+    return {"version": version} | message.to_json(version)

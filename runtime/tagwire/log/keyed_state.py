@@ -1,0 +1,67 @@
+"""The state that a coordinator's log adds up to: the last value of every key, with transactions settled.
+
+What a transaction wrote counts when its commit marker comes, and not at all
+after an abort. It then has the place of its own record, not of the marker: a
+value that was written outside of the transaction in between is newer.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from tagwire.log.topics import Entry
+
+__all__ = ["Kept", "KeyedState"]
+
+_ABORT: Final = "abort"
+_COMMIT: Final = "commit"
+
+
+class Kept(NamedTuple):
+    """The last value of a key."""
+
+    offset: int
+    """Of its record."""
+    entry: Entry
+
+
+class KeyedState:
+    """Feed it entries in the order of the log."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Kept] = {}
+        self._pending: dict[int, list[Kept]] = {}
+        """By producer: what open transactions wrote."""
+
+    def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
+        """The next entry; `producer_id` is that of its transaction, None outside of one."""
+        if entry.key is None:
+            self._settle(entry.name, -1 if producer_id is None else producer_id)
+        elif producer_id is not None:
+            self._pending.setdefault(producer_id, []).append(Kept(offset, entry))
+        elif entry.is_tombstone:
+            self._kept.pop(_identity(entry), None)
+        else:
+            self._kept[_identity(entry)] = Kept(offset, entry)
+
+    def _settle(self, marker: str, producer_id: int) -> None:
+        if marker not in (_ABORT, _COMMIT):
+            return
+        for kept in self._pending.pop(producer_id, []):
+            current = self._kept.get(_identity(kept.entry))
+            if marker == _ABORT or (current and current.offset > kept.offset):
+                continue
+            self.add(kept.offset, kept.entry)
+
+    def entries(self) -> Iterator[Entry]:
+        """What is there now."""
+        return (kept.entry for kept in self._kept.values())
+
+    def pending(self) -> Iterator[Entry]:
+        """What transactions wrote that are still open."""
+        return (kept.entry for each in self._pending.values() for kept in each)
+
+
+def _identity(entry: Entry) -> tuple[Any, ...]:
+    """What a key names; the older form of a key names the same."""
+    key = entry.key
+    return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)

@@ -1,0 +1,112 @@
+"""What a segment holds, counted: formats, codecs, producers, and the range of its offsets and timestamps."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from tagwire.errors import DecodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.errors import placed
+from tagwire.log.segment import Segment
+
+__all__ = ["SegmentStat", "stat"]
+
+
+class SegmentStat:
+    """The counts of one segment, or of several (`add`)."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.bytes = 0
+        self.batches = 0
+        self.records = 0
+        self.record_bytes = 0
+        """Bytes of keys and values, unpacked."""
+        self.formats: Counter[str] = Counter()
+        """Batches by format, and so on."""
+        self.codecs: Counter[str] = Counter()
+        self.transactional = 0
+        self.control = 0
+        self.empty = 0
+        """Batches that compaction has emptied."""
+        self.tombstones = 0
+        self.producers: set[int] = set()
+        self.first_offset: int | None = None
+        self.end_offset: int | None = None
+        """The one behind the last."""
+        self.first_timestamp: int | None = None
+        self.last_timestamp: int | None = None
+
+    def add(self, other: "SegmentStat") -> None:
+        """Count what another one has counted."""
+        for name in ("bytes", "batches", "records", "record_bytes", "transactional", "control", "empty", "tombstones"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.formats += other.formats
+        self.codecs += other.codecs
+        self.producers |= other.producers
+        for name, choose in (("first_offset", min), ("first_timestamp", min)):
+            setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
+        for name, choose in (("end_offset", max), ("last_timestamp", max)):
+            setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold; `producers` is their number."""
+        return {
+            "file": self.file,
+            "bytes": self.bytes,
+            "batches": self.batches,
+            "records": self.records,
+            "recordBytes": self.record_bytes,
+            "formats": dict(self.formats),
+            "codecs": dict(self.codecs),
+            "transactionalBatches": self.transactional,
+            "controlBatches": self.control,
+            "emptyBatches": self.empty,
+            "tombstones": self.tombstones,
+            "producers": len(self.producers),
+            "firstOffset": self.first_offset,
+            "endOffset": self.end_offset,
+            "firstTimestamp": self.first_timestamp,
+            "lastTimestamp": self.last_timestamp,
+        }
+
+
+def stat(
+    segment: Segment,
+    format: Any = "auto",
+    limits: Limits = DEFAULT_LIMITS,
+    tell: Callable[[int], None] | None = None,
+) -> SegmentStat:
+    """Count a segment; `tell` is told how many more bytes were read. Raises LogError."""
+    found = SegmentStat(str(segment.path))
+    found.bytes = segment.size
+    for position, batch in segment.placed_batches(None, format, limits):
+        found.batches += 1
+        found.formats[batch.format] += 1
+        found.codecs[batch.compression] += 1
+        found.transactional += batch.is_transactional
+        found.control += batch.is_control
+        if batch.producer_id >= 0:
+            found.producers.add(batch.producer_id)
+        found.first_offset = _known(min, found.first_offset, batch.base_offset)
+        found.end_offset = _known(max, found.end_offset, batch.last_offset + 1)
+        before = found.records
+        try:
+            for record in batch:
+                found.records += 1
+                found.record_bytes += len(record.key or b"") + len(record.value or b"")
+                found.tombstones += record.is_tombstone and not batch.is_control
+                if record.timestamp >= 0:
+                    found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
+                    found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)
+        except DecodeError as error:
+            raise placed(error, str(segment.path), "TWL106", position) from None
+        found.empty += found.records == before
+        if tell:
+            tell(batch.size)
+    return found
+
+
+def _known(choose: Callable[..., int], one: int | None, other: int | None) -> int | None:
+    known = [each for each in (one, other) if each is not None]
+    return choose(known) if known else None

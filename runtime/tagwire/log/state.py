@@ -1,0 +1,129 @@
+"""What Kafka's own topics say now: their records, folded from the first to the last.
+
+    groups           __consumer_offsets   groups, their members and their offsets
+    transactions     __transaction_state  transactional ids
+    sharePartitions  __share_group_state  what share groups have delivered
+    cluster          __cluster_metadata   topics, brokers, configurations ...; from the newest snapshot on
+
+The partitions of a topic hold different keys, so several of them are one state.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.cluster_state import ClusterState
+from tagwire.log.coordinator_state import groups, share_partitions, transactions
+from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.keyed_state import KeyedState
+from tagwire.log.partition import Partition
+from tagwire.log.segment import Segment
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
+
+__all__ = ["STATES", "entries", "state"]
+
+STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
+"""The logs that have a state, and what it is called."""
+
+Tell = Callable[[int], None]
+"""Is told how many more bytes of segments were read."""
+
+
+def state(
+    partitions: Iterable[Partition],
+    registry: "Registry",
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    tell: Tell | None = None,
+) -> dict[str, Any]:
+    """The state of the internal topics among these partitions, as what JSON can hold; other topics are passed over.
+
+    Of `groups`, `transactions`, `sharePartitions` and `cluster` it has those whose topic is there. Raises LogError.
+    """
+    by_log: dict[str, list[Partition]] = {}
+    for partition in partitions:
+        if partition.topic in INTERNAL_TOPICS and not partition.state:
+            by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
+    found = {}
+    for log, name in STATES.items():
+        if log in by_log:
+            found[name] = _state(log, by_log[log], registry, limits, tell)
+    return found
+
+
+def _state(log: str, partitions: list[Partition], registry: "Registry", limits: Limits, tell: Tell | None) -> Any:
+    if log == "cluster":
+        cluster = ClusterState()
+        for partition in partitions:
+            for _, entry, _ in _placed_entries(_cluster_segments(partition), log, registry, limits, tell):
+                cluster.add(entry)
+        return cluster.to_json()
+    if log == "share":
+        read = (_placed_entries(partition.segments, log, registry, limits, tell) for partition in partitions)
+        return share_partitions(entry for each in read for _, entry, _ in each)
+    states = []
+    for partition in partitions:
+        states.append(KeyedState())
+        for offset, entry, producer in _placed_entries(partition.segments, log, registry, limits, tell):
+            states[-1].add(offset, entry, producer)
+    kept = [entry for each in states for entry in each.entries()]
+    pending = [entry for each in states for entry in each.pending()]
+    return groups(kept, pending, registry) if log == "group" else transactions(kept)
+
+
+def entries(partition: Partition, registry: "Registry", *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Entry]:
+    """Every record of an internal topic's partition as messages. Raises LogError, LogPathError for another topic."""
+    if partition.topic not in INTERNAL_TOPICS:
+        known = ", ".join(INTERNAL_TOPICS)
+        raise LogPathError(f"{partition.path}: its records are no messages that are known; those of {known} are")
+    log = INTERNAL_TOPICS[partition.topic]
+    for _, entry, _ in _placed_entries(partition.segments, log, registry, limits, None):
+        yield entry
+
+
+def _cluster_segments(partition: Partition) -> Iterator[Segment]:
+    """The newest snapshot, and the segments behind it."""
+    snapshots = partition.metadata_snapshots
+    begin = 0
+    if snapshots:
+        begin = snapshots[-1].base_offset or 0
+        yield snapshots[-1]
+    following = (*partition.segments[1:], None)
+    for segment, after in zip(partition.segments, following, strict=True):
+        if after is None or (after.base_offset or 0) > begin:
+            yield segment
+
+
+def _placed_entries(
+    segments: Iterable[Segment], log: str, registry: "Registry", limits: Limits, tell: Tell | None
+) -> Iterator[tuple[int, Entry, int | None]]:
+    """Each entry with its offset, and the producer of its transaction or marker."""
+    for segment in segments:
+        for position, batch in segment.placed_batches(limits=limits):
+            producer = batch.producer_id if batch.is_transactional else None
+            for record in batch:
+                try:
+                    entry = decode_entry(record, log, registry, is_control=batch.is_control, limits=limits)
+                except DecodeError as error:
+                    raise _at(error, segment, position, record.offset) from None
+                yield record.offset, entry, producer
+            if tell:
+                tell(batch.size)
+
+
+def _at(error: DecodeError, segment: Segment, position: int, offset: int) -> LogError:
+    """A fault in a message with its record: the place is that of the batch, the text says which byte of the message."""
+    what = f"{error.found} at byte {error.offset} of the record at offset {offset}"
+    moved = DecodeError(
+        message_name=error.message_name,
+        version=error.version,
+        path=error.path,
+        offset=0,
+        found=what,
+        expected=error.expected,
+    )
+    return placed(moved, str(segment.path), "TWL106", position)

@@ -1,0 +1,38 @@
+"""Which transactions are open, batch by batch through all segments of a partition."""
+
+from typing import Final
+
+from tagwire.log.batch_rules import Seen
+from tagwire.log.indexes import AbortedTransaction
+
+__all__ = ["ABORT", "COMMIT", "Transactions"]
+
+ABORT: Final = 0
+COMMIT: Final = 1
+"""The types of control records that end a transaction."""
+
+
+class Transactions:
+    """Feed it batches in the order of the log."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, int] = {}
+        """Producer, and the first offset of its transaction."""
+
+    def see(self, seen: Seen) -> AbortedTransaction | None:
+        """Take the next batch; if it is the marker that aborts a transaction with records, that one.
+
+        Its last stable offset is the first of the transactions that are still open, or the one behind the marker.
+        """
+        batch = seen.batch
+        if seen.marker is None:
+            if batch.is_transactional and seen.records:
+                self.open.setdefault(batch.producer_id, batch.base_offset)
+            return None
+        if seen.marker not in (ABORT, COMMIT):
+            return None
+        first = self.open.pop(batch.producer_id, None)
+        if first is None or seen.marker != ABORT:
+            return None
+        marker = batch.base_offset
+        return AbortedTransaction(batch.producer_id, first, marker, min(self.open.values(), default=marker + 1))

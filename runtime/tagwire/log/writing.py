@@ -1,0 +1,90 @@
+"""Segments written, with their indexes made new.
+
+An index has an entry for the first batch behind every 4096 bytes, as brokers
+make them unless they are told otherwise, and a time index one more at its end.
+"""
+
+from pathlib import Path
+from struct import Struct
+from types import TracebackType
+from typing import Final
+
+from tagwire.log.archive import archive
+from tagwire.log.batch_rules import Seen
+from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
+from tagwire.log.names import segment_file
+from tagwire.log.transactions import Transactions
+
+__all__ = ["SegmentWriter"]
+
+_INTERVAL: Final = 4096
+_VERSION: Final = Struct(">h")
+
+
+class SegmentWriter:
+    """A segment in a folder, and beside it the indexes of these `kinds` (index, timeindex, txnindex).
+
+    A context: the indexes are written when it ends well. A transaction index without an entry is not written.
+    """
+
+    def __init__(
+        self, folder: Path, base_offset: int, kinds: set[str], transactions: Transactions | None = None
+    ) -> None:
+        self.folder = folder
+        self.base_offset = base_offset
+        self.kinds = kinds
+        self.transactions = transactions or Transactions()
+        self.path = folder / segment_file(base_offset, "log")
+        self.size = 0
+        self._since_entry = 0
+        self._offsets = bytearray()
+        self._times = bytearray()
+        self._aborted = bytearray()
+        self._latest = (-1, base_offset)
+        """The latest timestamp so far, and the offset that it is known at."""
+        self._last_time = -1
+
+    def __enter__(self) -> "SegmentWriter":
+        self._file = self.path.open("wb")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+        if kind is None:
+            self._end()
+
+    def append(self, seen: Seen) -> None:
+        """Write a batch whose records were read; offsets go on from those before."""
+        batch = seen.batch
+        data = batch.encode()
+        if batch.max_timestamp > self._latest[0]:
+            self._latest = (batch.max_timestamp, batch.last_offset)
+        if self._since_entry > _INTERVAL:
+            self._offsets += OffsetIndex.LAYOUT.pack(batch.last_offset - self.base_offset, self.size)
+            self._time_entry()
+            self._since_entry = 0
+        aborted = self.transactions.see(seen)
+        if aborted:
+            self._aborted += _entry(aborted)
+        self._file.write(data)
+        self.size += len(data)
+        self._since_entry += len(data)
+
+    def _time_entry(self) -> None:
+        timestamp, offset = self._latest
+        if timestamp > self._last_time:
+            self._times += TimeIndex.LAYOUT.pack(timestamp, offset - self.base_offset)
+            self._last_time = timestamp
+
+    def _end(self) -> None:
+        self._time_entry()
+        files = {"index": self._offsets, "timeindex": self._times, "txnindex": self._aborted}
+        for kind, data in files.items():
+            if kind in self.kinds and (data or kind != "txnindex"):
+                (self.folder / segment_file(self.base_offset, kind)).write_bytes(data)
+
+
+def _entry(aborted: AbortedTransaction) -> bytes:
+    cls = archive()["AbortedTxn"]
+    version = cls.VERSIONS.highest
+    return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
