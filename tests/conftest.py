@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark_machine() -> Iterator[None]:
-    """Where Spark can run; what has started is stopped at the end."""
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
+def spark_end() -> Iterator[None]:
+    """Behind the last test, the local Spark is stopped, if one was started."""
     yield
     spark_session.stop()
 
 
 @pytest.fixture(scope="session")
-def spark(spark_machine: None) -> "SparkSession":
+def spark(spark_end: None) -> "SparkSession":
     """The local Spark of all tests."""
+    if spark_session.missing():
+        pytest.skip(spark_session.missing())
     return spark_session.session()

@@ -139,7 +139,9 @@ def _without_error(structs: Any) -> Any:
     """The structs without the `_error` that decoding has put there."""
     if not pa.types.is_struct(structs.type) or structs.type.get_field_index("_error") < 0:
         return structs
-    kept = [(field, column) for field, column in zip(structs.type, structs.flatten()) if field.name != "_error"]
+    kept = [
+        (field, column) for field, column in zip(structs.type, structs.flatten(), strict=True) if field.name != "_error"
+    ]
     return pa.StructArray.from_arrays(
         [column for _, column in kept], fields=[field for field, _ in kept], mask=structs.is_null()
     )

@@ -9,13 +9,14 @@ Each is a function of whole Arrow columns. A struct that goes through such a
 function costs Spark more than columns that go through `decode_messages`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column
-from pyspark.sql.functions import arrow_udf, col
-from pyspark.sql.types import BinaryType, StructType
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, DataType, StructType
 
 from tagwire.message import Message
 from tagwire_spark.codec import Decoding, Encoding, decoding, encoding
@@ -85,9 +86,7 @@ def schema_of_message(
     return decoding(messageName, version, options, fields).schema
 
 
-def from_record(
-    data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None
-) -> Column:
+def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
     """A column of records of a log, as a struct of `message` (its name), `version` and `body` (JSON).
 
     `log` is group, transaction or share (coordinator logs: a column of keys, or
@@ -114,36 +113,42 @@ def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
 # The type hints of the inner functions say to Spark which kind of function each is.
 
 
-def _decoder(wanted: Decoding) -> Any:
+def _decoder(wanted: Decoding) -> "Callable[..., Column]":
     if wanted.version is None:
 
         def decode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
             return wanted.decode(data, version)
 
-        return arrow_udf(decode_versions, wanted.schema)
+        return _function(decode_versions, wanted.schema)
 
     def decode(data: pa.Array) -> pa.Array:
         return wanted.decode(data)
 
-    return arrow_udf(decode, wanted.schema)
+    return _function(decode, wanted.schema)
 
 
-def _encoder(wanted: Encoding) -> Any:
+def _encoder(wanted: Encoding) -> "Callable[..., Column]":
     if wanted.version is None:
 
         def encode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
             return wanted.encode(data, version)
 
-        return arrow_udf(encode_versions, BinaryType())
+        return _function(encode_versions, BinaryType())
 
     def encode(data: pa.Array) -> pa.Array:
         return wanted.encode(data)
 
-    return arrow_udf(encode, BinaryType())
+    return _function(encode, BinaryType())
 
 
-def _record_reader(wanted: RecordReading) -> Any:
+def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
     def read(*columns: pa.Array) -> pa.Array:
         return wanted.read(*columns)
 
-    return arrow_udf(read, record_schema(wanted))
+    return _function(read, record_schema(wanted))
+
+
+def _function(run: Any, type: DataType) -> Callable[..., Column]:
+    make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
+    made: Callable[..., Column] = make(run, type)
+    return made

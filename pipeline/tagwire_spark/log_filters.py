@@ -5,7 +5,7 @@ nothing: Spark applies each of them to the rows anyhow.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from math import floor
 from typing import Any, Final
 
@@ -15,13 +15,13 @@ from tagwire_spark.log_query import LogQuery
 
 __all__ = ["narrowed"]
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def narrowed(query: LogQuery, filters: Iterable[Filter]) -> LogQuery:
     """The query, asking for no more than rows that may pass all filters."""
     for each in filters:
-        column = getattr(each, "attribute", ())
+        column: tuple[str, ...] = getattr(each, "attribute", ())
         if len(column) == 1 and column[0] in _NARROW:
             query = _NARROW[column[0]](query, each)
     return query
@@ -54,9 +54,7 @@ def _number(query: LogQuery, each: Filter) -> LogQuery:
     values = _values(each)
     if values is None:
         return query
-    return query._replace(
-        numbers=tuple(v for v in values if query.numbers is None or v in query.numbers)
-    )
+    return query._replace(numbers=tuple(v for v in values if query.numbers is None or v in query.numbers))
 
 
 def _offset(query: LogQuery, each: Filter) -> LogQuery:

@@ -8,18 +8,21 @@ never a record.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, Partition, Segment, find_partitions
 from tagwire_spark.errors import refusal
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
-from tagwire_spark.storage import Place, is_remote, places
 from tagwire_spark.log_transactions import Transactions, transactions_of
+from tagwire_spark.storage import Place, is_remote, places
 
-__all__ = ["Split", "plan"]
+__all__ = ["Split", "packed", "plan"]
+
+_OPENING: Final = 1 << 20
+"""What a segment costs beside its bytes, in bytes."""
 
 
 class Split(NamedTuple):
@@ -50,6 +53,20 @@ def plan(query: LogQuery) -> list[Split]:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
 
+def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
+    """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
+    tasks: list[list[Split]] = []
+    left = 0
+    for split in splits:
+        cost = max(split.end - split.start, _OPENING)
+        if cost > left:
+            tasks.append([])
+            left = most
+        tasks[-1].append(split)
+        left -= cost
+    return tasks
+
+
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
     if place.local.is_file():
         yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
@@ -60,9 +77,7 @@ def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
         yield from _of_partition(query, partition, partition.segments, place)
 
 
-def _of_partition(
-    query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place
-) -> Iterator[Split]:
+def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:
     topic = partition.path.name if partition.topic is None else partition.topic
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):

@@ -68,11 +68,8 @@ def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int
         return 0
     if not source.is_whole:
         source.fetch_all()
-    if permissive:
-        places = (each.position for each in pieces(scan))
-    else:
-        places = (each.position for each in scan.places())
+    every = pieces(scan) if permissive else scan.places()
     try:
-        return next((each for each in places if each >= split.start), split.end)
+        return next((each.position for each in every if each.position >= split.start), split.end)
     except DecodeError:  # whoever owns the batch that is wrong says so
         return split.end

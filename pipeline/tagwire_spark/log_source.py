@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from pyspark.sql.types import StructType
 
 from tagwire_spark.log_filters import narrowed
-from tagwire_spark.log_plan import Split, plan
+from tagwire_spark.log_plan import packed, plan
 from tagwire_spark.log_query import LogQuery, log_query
 from tagwire_spark.log_rows import check_schema, full_schema, rows_of
 
@@ -48,13 +48,13 @@ class LogReader(DataSourceReader):
         self.columns = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A partition for each split."""
-        return [InputPartition(split) for split in plan(self.query)]
+        """A partition for each task."""
+        return [InputPartition(splits) for splits in packed(plan(self.query), self.query.split_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The Arrow batches of a split. Where there are no splits, Spark asks once with none."""
-        split = partition.value
-        return rows_of(split, self.query, self.columns) if isinstance(split, Split) else iter(())
+        """The Arrow batches of a task's splits. Where there are none at all, Spark asks once with None."""
+        for split in partition.value or ():
+            yield from rows_of(split, self.query, self.columns)
 
 
 class PushingLogReader(LogReader):

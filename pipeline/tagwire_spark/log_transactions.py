@@ -47,7 +47,9 @@ def transactions_of(partition: Partition, place: Place) -> Transactions:
     snapshots = partition.producer_snapshots
     known_to = max(snapshots, default=0)
     entries: tuple[Any, ...] = snapshots.get(known_to, ())
-    running = {each.producer_id: each.current_txn_first_offset for each in entries if each.current_txn_first_offset >= 0}
+    running = {
+        each.producer_id: each.current_txn_first_offset for each in entries if each.current_txn_first_offset >= 0
+    }
     bases = [segment.base_offset or 0 for segment in partition.segments]
     for index, segment in enumerate(partition.segments):
         if index + 1 < len(bases) and bases[index + 1] <= known_to:

@@ -15,7 +15,7 @@ Network captures are read by `rpc_pcap`.
 import gzip
 import json
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -68,22 +68,21 @@ def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
     for number, row in enumerate(rows, 1):
         try:
             yield _frame(number, row)
-        except (ValueError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise PipelineError(
                 "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is no captured frame: {error!r}."
             ) from None
 
 
 def _json(path: str, *, is_packed: bool) -> Iterator[Any]:
-    number = 0
+    number = 1
     try:
         with gzip.open(path, "rb") if is_packed else Path(path).open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+            for line in lines:
                 yield json.loads(line)
+                number += 1
     except (OSError, EOFError, ValueError) as error:
-        raise PipelineError(
-            "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number or 1} can't be read: {error}."
-        ) from None
+        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} can't be read: {error}.") from None
 
 
 def _parquet(path: str) -> Iterator[Any]:
@@ -125,5 +124,5 @@ def _time(value: Any) -> float | None:
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp() * 1000
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000
     return None if value is None else float(value)

@@ -18,10 +18,10 @@ from tagwire_spark.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.codec import Decoding, decoding, find_registry, message_class
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_query import paths_of
-from tagwire_spark.storage import capture_files, fetched
 from tagwire_spark.options import Options, invalid
 from tagwire_spark.rpc_exchanges import exchange_row, exchanges, refused
 from tagwire_spark.rpc_frames import captured_frames
+from tagwire_spark.storage import capture_files, fetched
 
 __all__ = ["RpcSource"]
 
@@ -156,7 +156,9 @@ def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
             for name in schema.names:
                 values = [row[name] for row in part]
                 if name in _BODIES and query.structs is not None:
-                    arrays[name] = _structs(query.structs[_BODIES.index(name)], values, [row["apiVersion"] for row in part])
+                    arrays[name] = _structs(
+                        query.structs[_BODIES.index(name)], values, [row["apiVersion"] for row in part]
+                    )
                 else:
                     arrays[name] = pa.array(values, schema.field(name).type)
             yield pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema)

@@ -63,7 +63,7 @@ def places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
 
 def _local(path: str) -> Iterator[Place]:
     bare = path.removeprefix("file://").removeprefix("file:")
-    names = sorted(glob.glob(bare)) if glob.has_magic(bare) and not Path(bare).exists() else [bare]
+    names = sorted(glob.glob(bare)) if glob.has_magic(bare) and not Path(bare).exists() else [bare]  # noqa: PTH207
     for name in names:
         if Path(name).exists():
             local = Path(name).absolute()

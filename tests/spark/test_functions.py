@@ -6,9 +6,11 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
-import tagwire_messages as messages
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
+
+import tagwire_messages as messages
+from tagwire.errors import TagwireError
 from tagwire_drafts import kip482
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition as Partition
 from tagwire_messages.offset_commit_request import OffsetCommitRequestTopic as Topic
@@ -20,8 +22,6 @@ from tagwire_spark import (
     schema_of_message,
     to_message,
 )
-
-from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,9 @@ def test_a_wrong_row_fails_the_query(commits: "DataFrame") -> None:
 
 def test_there_and_back(commits: "DataFrame") -> None:
     struct = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE)
-    rows = commits.where("n < 4").select("data", to_message(struct, "OffsetCommitRequest", "v").alias("again")).collect()
+    rows = (
+        commits.where("n < 4").select("data", to_message(struct, "OffsetCommitRequest", "v").alias("again")).collect()
+    )
     assert [row.again for row in rows] == [row.data for row in rows]
 
 
@@ -134,7 +136,10 @@ def test_records_of_a_coordinator(spark: "SparkSession") -> None:
     key = bytearray(registry.encode_record(messages.OffsetCommitKey(group="g", topic="t", partition=3), 0))
     value = bytearray(registry.encode_record(messages.OffsetCommitValue(offset=42), 3))
     df = spark.createDataFrame([(key, value), (key, None), (None, value)], "key binary, value binary")
-    read = df.select(from_record("key", "group", options=PERMISSIVE).alias("k"), from_record("value", "group", "key", PERMISSIVE).alias("v"))
+    read = df.select(
+        from_record("key", "group", options=PERMISSIVE).alias("k"),
+        from_record("value", "group", "key", PERMISSIVE).alias("v"),
+    )
     first, tombstone, keyless = read.collect()
     assert (first.k.message, first.v.message, first.v.version) == ("OffsetCommitKey", "OffsetCommitValue", 3)
     assert '"partition":3' in first.k.body and '"offset":42' in first.v.body
