@@ -31,7 +31,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-wheel sanitize fuzz fix generate archive bench lock dist clean
+.PHONY: help install demo test check check-source check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -86,9 +86,11 @@ check-wheel: $(STAMP)
 	cp -R tests/typing $(WHEEL)/typing
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/mypy --strict --config-file= --python-executable $(INSTALLED) .
 	cd $(WHEEL)/typing && $(CURDIR)/$(BIN)/pyright --pythonpath $(INSTALLED) --project .
+	$(if $(REQUIRED),$(REQUIRED) $(INSTALLED) -c 'import tagwire._columns; print("engine:", tagwire.engine())')
 	set -e; site=$$($(INSTALLED) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
 	for engine in python $$($(INSTALLED) -c 'import tagwire; print(tagwire.engine())' | grep -v python); do \
-	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py; \
+	    columns=$$(test $$engine = python || echo tests/arrow/test_golden_columns.py); \
+	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py $$columns; \
 	done
 
 fix: $(STAMP) ## format, and mend what ruff can
@@ -134,16 +136,32 @@ archive: $(STAMP) ## fetch the jars of Kafka's releases with Maven, and write me
 	    test -f "$(JARS)/$$artifact-$$release.jar" || mvn --quiet --batch-mode $(DEPENDENCY):copy \
 	        -Dartifact="org.apache.kafka:$$artifact:$$release" -DoutputDirectory="$(CURDIR)/$(JARS)" </dev/null || exit 1; \
 	done <message_specs/releases.txt
-	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --out message_specs/kafka
+	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --out message_specs/kafka \
+	    --error-codes message_specs/registries/kafka/ErrorCode.json
 
-# The peers get an environment of their own: they are nothing that we develop with.
-.venv-bench/.installed: pyproject.toml constraints.txt hatch_build.py bench/requirements.txt $(ENGINE)
+# The peers get environments of their own: they are nothing that we develop with. BENCH=--quick only shows that it works.
+BENCH ?= --write
+BENCH_NEEDS := pyproject.toml constraints.txt hatch_build.py bench/requirements.txt $(ENGINE)
+INSTALL_BENCH = -m pip install --quiet --no-compile --requirement bench/requirements.txt --editable '.[arrow,generate]'
+.venv-bench/.installed: $(BENCH_NEEDS)
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --no-compile --requirement bench/requirements.txt --editable .
+	.venv-bench/bin/python $(INSTALL_BENCH)
 	@touch $@
 
-bench: .venv-bench/.installed ## measure beside the peers
-	.venv-bench/bin/python bench/run.py
+.venv-bench-3.13/.installed: $(BENCH_NEEDS)
+	$(SECOND) -m venv .venv-bench-3.13
+	.venv-bench-3.13/bin/python $(INSTALL_BENCH)
+	@touch $@
+
+bench: .venv-bench/.installed ## measure beside the peers, also on Python 3.13 where there is one, and write docs/benchmarks.md
+	.venv-bench/bin/python bench/run.py $(BENCH)
+	@second='$(SECOND)'; \
+	if [ -z "$$second" ] || .venv-bench/bin/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
+	$(MAKE) --no-print-directory .venv-bench-3.13/.installed && set -x && .venv-bench-3.13/bin/python bench/run.py $(BENCH)
+
+bench-compare: .venv-bench/.installed ## measure the commit BASE beside the commit HEAD, or beside the working tree
+	@test -n "$(BASE)" || { echo 'which commit? make bench-compare BASE=main [HEAD=commit]'; exit 2; }
+	.venv-bench/bin/python bench/compare.py $(BASE) $(HEAD)
 
 dist: $(STAMP) ## build the wheel and the sdist that users get
 	rm -rf dist
@@ -157,6 +175,6 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 	    pyproject.toml build-constraints.in --output-file constraints.txt
 
 clean: ## remove everything that git does not keep
-	rm -rf .venv .venv-3.13 .venv-bench .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.13 .venv-bench .venv-bench-3.13 .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -f runtime/tagwire/_*.so runtime/tagwire/_*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +

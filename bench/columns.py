@@ -1,11 +1,10 @@
-"""Arrow columns beside objects: 100,000 messages in an array of bytes, to columns and back, on one core and on two.
+"""Arrow columns beside objects: many messages in an array of bytes, to columns and back, on one core and on two.
 
-`python bench/columns.py` prints the table; it needs what the tests need (`make install`). The contender is what a
-program without columns does: decode each message in pure Python, and make Arrow arrays of the attributes. CPU time of
-the thread, interleaved, as in all of `bench/`; only the row about two threads is in wall time, and needs idle cores.
+The contender is what a program without columns does: decode each message in pure Python, and make Arrow arrays of the
+attributes. CPU time of the thread, interleaved, as in all of `bench/`; only the row about two threads is in wall time,
+and needs idle cores. One kind of messages is of a spec made for the purpose, so this needs the generator.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -26,7 +25,12 @@ from tagwire.engines import python_serializer
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which generate packages as they go
 
-__all__ = ["main"]
+__all__ = ["ColumnRow", "measure_columns"]
+
+ColumnRow = dict[str, Any]
+"""`messages`, `way`, and `nanoseconds` for each with the `ratio` to the slowest way, or `times_one_thread`."""
+
+_SLOWEST: Final = "objects in pure Python, then Arrow"
 
 _FLAT: Final = {
     "type": "data",
@@ -119,30 +123,7 @@ def nested(count: int) -> Shape:
     schema = pa.schema(arrow.schema(cls, 8, unknown_tags=False))
 
     def to_arrow(requests: list[Any]) -> Any:
-        values = [
-            {
-                "group_id": each.group_id,
-                "generation_id_or_member_epoch": each.generation_id_or_member_epoch,
-                "member_id": each.member_id,
-                "group_instance_id": each.group_instance_id,
-                "topics": [
-                    {
-                        "name": topic.name,
-                        "partitions": [
-                            {
-                                "partition_index": partition.partition_index,
-                                "committed_offset": partition.committed_offset,
-                                "committed_leader_epoch": partition.committed_leader_epoch,
-                                "committed_metadata": partition.committed_metadata,
-                            }
-                            for partition in topic.partitions
-                        ],
-                    }
-                    for topic in each.topics
-                ],
-            }
-            for each in requests
-        ]
+        values = [_plain_values(each) for each in requests]
         return pa.RecordBatch.from_arrays(
             [pa.array([value[field.name] for value in values], field.type) for field in schema], schema=schema
         )
@@ -150,11 +131,45 @@ def nested(count: int) -> Shape:
     return Shape("nested OffsetCommitRequest v8", cls, 8, rows, to_arrow)
 
 
-def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, ...]]:
-    """The rows of the table for one shape."""
+def _plain_values(request: Any) -> dict[str, Any]:
+    """An OffsetCommitRequest as pyarrow takes it."""
+    return {
+        "group_id": request.group_id,
+        "generation_id_or_member_epoch": request.generation_id_or_member_epoch,
+        "member_id": request.member_id,
+        "group_instance_id": request.group_instance_id,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {
+                        "partition_index": partition.partition_index,
+                        "committed_offset": partition.committed_offset,
+                        "committed_leader_epoch": partition.committed_leader_epoch,
+                        "committed_metadata": partition.committed_metadata,
+                    }
+                    for partition in topic.partitions
+                ],
+            }
+            for topic in request.topics
+        ],
+    }
+
+
+def measure_columns(*, rounds: int, count: int, progress: Callable[[str], None]) -> list[ColumnRow]:
+    """A row for each kind of messages and each way to columns and back."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [
+            row for shape in (flat(Path(folder), count), nested(count)) for row in measured(shape, rounds, progress)
+        ]
+
+
+def measured(shape: Shape, rounds: int, progress: Callable[[str], None]) -> Iterator[ColumnRow]:
+    """The rows for one kind of messages."""
+    progress(f"columns: {shape.name}")
     pure = python_serializer(shape.cls, shape.version)
     ways: dict[str, Callable[[], object]] = {
-        "objects in pure Python, then Arrow": lambda: shape.by_objects(pure.decode),
+        _SLOWEST: lambda: shape.by_objects(pure.decode),
         "native objects, then Arrow": lambda: shape.by_objects(lambda row: shape.cls.decode(row, shape.version)),
         "columns": lambda: shape.columns(unknown_tags=False),
         "columns with unknown tags": shape.columns,
@@ -164,16 +179,19 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, ...]]:
     assert expected.equals(shape.by_objects(pure.decode)), "there is no race between different results"
     made = shape.columns()
     assert pa.array(arrow.encode_column(made, shape.cls, shape.version)).equals(shape.data)
+    compared = set(ways) - {_SLOWEST}
     ways["back to bytes"] = lambda: arrow.encode_column(made, shape.cls, shape.version)
     times = interleaved(ways, rounds=rounds, seconds=0)
-    slowest, *_ = ways
     count = len(shape.data)
+    messages = f"{shape.name}, {shape.size:.0f} bytes"
     for way in ways:
-        seconds = median(times[way])
-        against = str(ratio(times[slowest], times[way])) if way in list(ways)[1:5] else ""
-        rate = f"{shape.size * count / seconds / 1e6:.0f} MB/s"
-        yield f"{shape.name}, {shape.size:.1f} bytes", way, f"{seconds / count * 1e9:.0f} ns", rate, against
-    yield f"{shape.name}, {shape.size:.1f} bytes", "columns, two threads", "", "", f"{threads(shape, rounds):.2f}x one"
+        yield {
+            "messages": messages,
+            "way": way,
+            "nanoseconds": median(times[way]) / count * 1e9,
+            "ratio": list(ratio(times[_SLOWEST], times[way])) if way in compared else None,
+        }
+    yield {"messages": messages, "way": "columns, two threads", "times_one_thread": threads(shape, rounds)}
 
 
 def threads(shape: Shape, rounds: int) -> float:
@@ -191,23 +209,3 @@ def threads(shape: Shape, rounds: int) -> float:
             list(pool.map(shape.columns, halves))
             together.append(time.perf_counter() - start)
     return min(alone) / min(together)
-
-
-def main(arguments: list[str]) -> int:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few rows and rounds: to see that it works")
-    options = parser.parse_args(arguments)
-    rounds, count = (3, 2_000) if options.quick else (9, 100_000)
-    table: list[tuple[str, ...]] = [("messages", "way", "for each", "bytes", "times as fast")]
-    with tempfile.TemporaryDirectory() as folder:
-        for shape in (flat(Path(folder), count), nested(count)):
-            table += measured(shape, rounds)
-    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -8,7 +8,7 @@ Peers are imported by name, so that these modules load, and type-check, where
 the peers are not installed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Any, Final
@@ -55,4 +55,8 @@ class Library:
 
     def contenders(self) -> Mapping[str, Contender]:
         """Its contender for each message of the benchmark that it has."""
+        raise NotImplementedError
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        """What reads all fields of a struct of its kind; None for what is no struct. See `touching`."""
         raise NotImplementedError

@@ -1,12 +1,13 @@
 """tagwire's contenders: generated classes, all strict checks on, by the engine in use and by the pure one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 import contents
 from library import VERSIONS, Contender, Library
+from touching import attributes
 
 __all__ = ["PureTagwire", "Tagwire"]
 
@@ -23,6 +24,11 @@ class Tagwire(Library):
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        """With those that other versions have: users see their defaults."""
+        rows = getattr(value, "FIELDS", None)
+        return None if rows is None else attributes([row.name for row in rows])
 
     def _contender(self, cls: Any, version: int) -> Contender:
         return Contender(

@@ -1,11 +1,12 @@
 """aiokafka's contenders: schemas of tuples, interpreted. It lacks the flexible versions, so it works in older ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import contents
 from library import Contender, Library
+from touching import attributes
 
 __all__ = ["AioKafka"]
 
@@ -24,6 +25,12 @@ class AioKafka(Library):
             "OffsetCommitRequest": _contender("commit", "OffsetCommitRequest", 3, _offset_commit),
             "HeartbeatResponse": _contender("group", "HeartbeatResponse", 1, _heartbeat),
         }
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        if isinstance(value, tuple):  # structs inside a message; arrays are lists
+            return tuple
+        schema = getattr(value, "SCHEMA", None)
+        return None if schema is None else attributes(schema.names)
 
 
 def _contender(module: str, name: str, version: int, make: Callable[[Any], Callable[[], Any]]) -> Contender:

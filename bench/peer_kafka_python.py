@@ -1,11 +1,12 @@
 """kafka-python's contenders: classes from JSON at run time, one flat encoder and decoder compiled for each version."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import contents
 from library import VERSIONS, Contender, Library
+from touching import attributes
 
 __all__ = ["KafkaPython"]
 
@@ -26,6 +27,10 @@ class KafkaPython(Library):
             "OffsetCommitRequest": _contender(consumer.OffsetCommitRequest, _offset_commit),
             "HeartbeatResponse": _contender(consumer.HeartbeatResponse, _heartbeat),
         }
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        container = import_module("kafka.protocol.data_container").DataContainer
+        return attributes(type(value).__slots__) if isinstance(value, container) else None
 
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:

@@ -1,13 +1,15 @@
 """kio's contenders: frozen dataclasses for each version, decoded by its Rust extension, encoded in Python."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
 import contents
 from library import Contender, Library
+from touching import attributes
 
 __all__ = ["Kio"]
 
@@ -36,6 +38,9 @@ class Kio(Library):
             "OffsetCommitRequest": self._contender("offset_commit.v8.request", "OffsetCommitRequest", _offset_commit),
             "HeartbeatResponse": self._contender("heartbeat.v4.response", "HeartbeatResponse", self._heartbeat),
         }
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        return attributes([field.name for field in fields(value)]) if is_dataclass(value) else None
 
     def _contender(self, module: str, name: str, make: Make) -> Contender:
         schema = import_module(f"kio.schema.{module}")

@@ -1,11 +1,12 @@
 """msgspec's contenders: the same content as MessagePack arrays, in structs of C. Another format, so no version."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import contents
 from library import Contender, Library
+from touching import attributes
 
 __all__ = ["Msgspec"]
 
@@ -25,6 +26,10 @@ class Msgspec(Library):
             "OffsetCommitRequest": self._contender(self._offset_commit),
             "HeartbeatResponse": self._contender(self._heartbeat),
         }
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        names = getattr(value, "__struct_fields__", None)
+        return None if names is None else attributes(names)
 
     def _contender(self, shape: Callable[[bool], tuple[Any, Callable[[], Any]]]) -> Contender:
         cls, make = shape(True)

@@ -5,12 +5,13 @@ leaves most of the work to the reader: not the same as making all objects.
 The descriptors are built here, since a compiler of .proto files is no peer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
 import contents
 from library import Contender, Library
+from touching import attributes
 
 __all__ = ["Protobuf"]
 
@@ -45,6 +46,10 @@ class Protobuf(Library):
             "OffsetCommitRequest": self._contender(_OFFSET_COMMIT, _offset_commit),
             "HeartbeatResponse": self._contender(_HEARTBEAT, _heartbeat),
         }
+
+    def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
+        descriptor = getattr(value, "DESCRIPTOR", None)
+        return None if descriptor is None else attributes([field.name for field in descriptor.fields])
 
     def _contender(self, shapes: Mapping[str, str], fill: Callable[[Any], None]) -> Contender:
         cls = self._class(shapes)

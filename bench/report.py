@@ -5,7 +5,7 @@ from typing import Any
 
 from timing import Ratio
 
-__all__ = ["markdown", "text"]
+__all__ = ["Table", "aligned", "markdown", "text", "time_text"]
 
 Table = list[tuple[str, ...]]
 """The first row is the head."""
@@ -13,9 +13,9 @@ Table = list[tuple[str, ...]]
 
 def text(results: dict[str, Any]) -> str:
     """The tables of one run for a terminal."""
-    parts = [_heading(results)]
+    parts = [_heading(results), *_not_measured(results)]
     for title, table in _tables(results):
-        parts.append(f"{title}\n\n{_aligned(table)}")
+        parts.append(f"{title}\n\n{aligned(table)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -23,7 +23,7 @@ def markdown(runs: Sequence[dict[str, Any]]) -> str:
     """docs/benchmarks.md: what is measured, how, and the tables of each run."""
     parts = [_INTRODUCTION]
     for results in runs:
-        parts.append(f"## {_heading(results)}")
+        parts += [f"## {_heading(results)}", *_not_measured(results)]
         for title, table in _tables(results):
             parts.append(f"**{title}**\n\n{_piped(table)}")
     return "\n\n".join(parts) + "\n"
@@ -35,14 +35,21 @@ def _heading(results: dict[str, Any]) -> str:
     return f"CPython {results['python']}{build}, {results['engine']} engine: {libraries}"
 
 
+def _not_measured(results: dict[str, Any]) -> list[str]:
+    """Why there are no rows of Java."""
+    reason = results["java"]
+    return [f"Java's own classes were not measured: {reason}."] if isinstance(reason, str) else []
+
+
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
-    java = results.get("java", "not measured")
-    if not isinstance(java, str):
-        yield "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's", _java(
-            java
-        )
+    if not isinstance(results["java"], str):
+        title = "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's"
+        yield title, _java(results["java"])
+    if "columns" in results:
+        title = "Arrow columns: CPU time for each message; in brackets how many times as fast as the first way"
+        yield title, _columns(results["columns"])
     yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
     yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
     yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
@@ -52,7 +59,7 @@ def _speed(rows: Sequence[dict[str, Any]]) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:
-        cells = [_time(row["microseconds"].get(name)) + _against(row, name) for name in names]
+        cells = [time_text(row["microseconds"].get(name)) + _against(row, name) for name in names]
         table.append((f"{row['message']} v{row['version']}", f"{row['size']:,}", row["operation"], *cells))
     return table
 
@@ -68,14 +75,31 @@ def _against(row: dict[str, Any], name: str) -> str:
 def _java(rows: Sequence[dict[str, Any]]) -> Table:
     table: Table = [("message", "call", "tagwire", "Java")]
     for row in rows:
-        ours, theirs = (_time(row["microseconds"][name]) for name in ("tagwire", "java"))
+        ours, theirs = (time_text(row["microseconds"][name]) for name in ("tagwire", "java"))
         table.append(
             (f"{row['message']} v{row['version']}", row["operation"], ours, f"{theirs} ({Ratio(*row['ratio'])})")
         )
     return table
 
 
-def _time(microseconds: float | None) -> str:
+def _columns(rows: Sequence[dict[str, Any]]) -> Table:
+    messages = list(dict.fromkeys(row["messages"] for row in rows))
+    table: Table = [("way", *messages)]
+    for way in dict.fromkeys(row["way"] for row in rows):
+        found = {row["messages"]: row for row in rows if row["way"] == way}
+        table.append((way, *(_column_cell(found[name]) for name in messages)))
+    return table
+
+
+def _column_cell(row: dict[str, Any]) -> str:
+    if "times_one_thread" in row:
+        return f"{row['times_one_thread']:.2f}x as fast as one, by wall time"
+    against = f" ({Ratio(*row['ratio'])})" if row["ratio"] else ""
+    return f"{row['nanoseconds']:.0f} ns{against}"
+
+
+def time_text(microseconds: float | None) -> str:
+    """A time in three digits; "" where it was not measured."""
     if microseconds is None:
         return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
@@ -101,7 +125,8 @@ def _worst(rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def _aligned(table: Table) -> str:
+def aligned(table: Table) -> str:
+    """A table for a terminal."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
     return "\n".join(lines)
@@ -116,8 +141,10 @@ _INTRODUCTION = """\
 # Benchmarks
 
 tagwire, with its native engine and with its pure one, beside the Python libraries that speak the same protocol, and
-beside msgspec and protobuf. `make bench` measures; `python bench/run.py --write` wrote this page, from one run on each
-interpreter.
+beside msgspec and protobuf. `make bench` measured, and wrote this page: one run on each interpreter, each in an
+environment of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only shows that
+everything works; `make bench-compare BASE=commit` sets two commits beside each other, or a commit and the working
+tree.
 
 * **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
   checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
@@ -128,18 +155,27 @@ interpreter.
   illegal nulls, the order of tags. The others check less.
 * **How.** CPU time of the thread, medians. In each round every library runs once, in a random order; a ratio is taken
   within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. `gc=False` and
-  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The machine
-  was shared: compare figures within a table, not between tables or pages.
+  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The
+  machine was shared: compare figures within a table, not between tables or pages.
+* **decode+touch all** reads every field of every struct and every element of every array after decoding, in the same
+  way for all libraries. What a library puts off is paid here: protobuf's objects; in tagwire those defaults that are
+  structs. A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of all
+  versions, kio those of one.
+* **Columns.** `tagwire.arrow.decode_column` beside what a program without it does: decode each message, and make Arrow
+  arrays of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so the garbage
+  collector has its part in that; in batches of 2,000 the ratios are about half as high. Two threads are in wall time:
+  that row needs idle cores.
 * **What is not won.** Where a message is mostly record bytes, every library mostly copies: a partition of the
   ProduceRequest is one object and one copy of a kilobyte, whose memory takes longer to get than its bytes to read. A
-  memoryview costs about what copying a kilobyte costs; it pays for large records. aiokafka's messages are plain tuples,
-  which cost least to construct.
+  memoryview costs about what copying a kilobyte costs; it pays for large records. Of these rows CPython's own share is
+  nine tenths, and [engine.md](engine.md#where-the-time-goes) shows what is left to win. aiokafka's messages are plain
+  tuples, which cost least to construct.
 * **Import.** In processes of their own, without the start-up files of an environment. The engine, or a message's
   serializers, are imported when it is first encoded or decoded.
 * **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
   (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
   makes a memoryview of each bytes field, costs most. A refused input is read twice, the second time for the place of
-  the fault, but what was read first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests hold
-  peak memory below 150 times the input and a fixed part.
+  the fault, but what was read first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests
+  hold peak memory below 150 times the input and a fixed part.
 
 ![How many times tagwire's time each library takes](benchmarks.svg)"""

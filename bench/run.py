@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+import columns
 import imports
 import java_row
 import memory
@@ -53,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 def measure(*, quick: bool) -> dict[str, Any]:
     """All results of one run."""
     libraries: list[Library] = [Tagwire(), PureTagwire(), Kio(), KafkaPython(), AioKafka(), Msgspec(), Protobuf()]
-    rounds, seconds, processes, size = (3, 0.001, 2, 5_000) if quick else (21, 0.04, 21, 200_000)
+    rounds, seconds, processes, size, count = (3, 0.001, 2, 5_000, 2_000) if quick else (21, 0.04, 21, 200_000, 100_000)
     return {
         "python": platform.python_version(),
         "engine": import_module("tagwire").engine(),
@@ -63,6 +64,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "imports": imports.measure_imports(processes=processes, progress=_progress),
         "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
         "java": _java(rounds=rounds, seconds=seconds),
+        "columns": columns.measure_columns(rounds=min(rounds, 9), count=count, progress=_progress),
         "held": memory.held(libraries),
         "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
     }

@@ -1,4 +1,4 @@
-"""Encode, decode, and construct and encode: each message, each library, in one process."""
+"""Encode, decode, decode and read all of it, construct and encode: each message, each library, in one process."""
 
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from library import VERSIONS, Contender, Library
 from timing import Ratio, interleaved, ratio
+from touching import Fields, reader
 
-__all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed"]
+__all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed", "operations", "work"]
 
-OPERATIONS: Final = ("decode", "decode gc=False", "decode views=True", "encode", "construct+encode")
+OPERATIONS: Final = ("decode", "decode gc=False", "decode views=True", "decode+touch all", "encode", "construct+encode")
 _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
 """What has bytes worth a view."""
 _OURS: Final = "tagwire"
@@ -22,16 +23,23 @@ def measure_speed(
     libraries: Iterable[Library], *, rounds: int, seconds: float, progress: Callable[[str], None]
 ) -> list[SpeedRow]:
     """A row for each message and operation."""
+    libraries = list(libraries)
+    fields = {library.name: library.fields for library in libraries}
     by_library = {library.name: library.contenders() for library in libraries}
     check_bytes(by_library)
     rows = []
     for message in VERSIONS:
         contenders = {name: known[message] for name, known in by_library.items() if message in known}
-        for operation in OPERATIONS:
-            if operation != "decode views=True" or message in _WITH_VIEWS:
-                progress(f"{message}: {operation}")
-                rows.append(_row(message, operation, contenders, rounds, seconds))
+        for operation in operations(message):
+            progress(f"{message}: {operation}")
+            calls = {name: work(contender, operation, fields[name]) for name, contender in contenders.items()}
+            rows.append(_row(message, operation, contenders, interleaved(calls, rounds=rounds, seconds=seconds)))
     return rows
+
+
+def operations(message: str) -> list[str]:
+    """What is measured of a message."""
+    return [each for each in OPERATIONS if each != "decode views=True" or message in _WITH_VIEWS]
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
@@ -51,9 +59,7 @@ def check_bytes(by_library: dict[str, Any]) -> None:
                     raise SystemExit(f"{name} does not write back the {message} v{contender.version} that it read")
 
 
-def _row(message: str, operation: str, contenders: dict[str, Contender], rounds: int, seconds: float) -> SpeedRow:
-    work = {name: _work(contender, operation) for name, contender in contenders.items()}
-    times = interleaved(work, rounds=rounds, seconds=seconds)
+def _row(message: str, operation: str, contenders: dict[str, Contender], times: dict[str, list[float]]) -> SpeedRow:
     ours = contenders[_OURS]
     ratios: dict[str, Ratio] = {name: ratio(times[name], times[_OURS]) for name in times if name != _OURS}
     return {
@@ -67,14 +73,19 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], rounds:
     }
 
 
-def _work(contender: Contender, operation: str) -> Callable[[], object]:
+def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
+    """One of the operations, as a call. Where a library has no `gc=False` or no views, its plain decoding."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
-    if operation.startswith("decode"):
-        data = encode(message)
-        ways = {"decode gc=False": contender.untracked, "decode views=True": contender.views}
-        chosen = ways.get(operation) or decode
-        return lambda: chosen(data)
     if operation == "encode":
         return lambda: encode(message)
-    return lambda: encode(make())
+    if operation == "construct+encode":
+        return lambda: encode(make())
+    data = encode(message)
+    if operation == "decode+touch all":
+        touch = reader(decode(data), fields)
+        assert touch is not None, "a message is a struct"
+        return lambda: touch(decode(data))
+    ways = {"decode gc=False": contender.untracked, "decode views=True": contender.views}
+    chosen = ways.get(operation) or decode
+    return lambda: chosen(data)

@@ -29,7 +29,7 @@ def build_package(
         assert result.message is not None, [problem.message for problem in result.problems]
         files |= render_message(result.message, name, options, templates, f"{spec['name']}.json")
         summaries.append(result.message.summary())
-    files |= render_package(summaries, name, options, templates)
+    files |= render_package(summaries, [], name, templates)
     for path, text in files.items():
         target = into / name / path
         target.parent.mkdir(parents=True, exist_ok=True)

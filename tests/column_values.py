@@ -3,19 +3,46 @@
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 import pytest
 from native_engine import Plan
 
 import tagwire
 from tagwire import Struct
+from tagwire_messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
-__all__ = ["ENGINES", "in_columns"]
+__all__ = ["COMMIT", "ENGINES", "column", "in_columns"]
 
 ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
     "python",
 ]
 """For `TAGWIRE_ENGINE`: columns look at it at each call."""
+
+COMMIT = OffsetCommitRequest(
+    group_id="g",
+    member_id="mé",
+    topics=[
+        OffsetCommitRequestTopic(
+            name="a topic with a long name",
+            partitions=[OffsetCommitRequestPartition(partition_index=3, committed_metadata=None)],
+            unknown_tags={5: b"abc"},
+        )
+    ],
+)
+"""A message of version 8 with a bit of everything."""
+
+
+def column(result: Any) -> list[Any]:
+    """The values of a result, which pyarrow finds in order."""
+    array = pa.array(result)
+    array.validate(full=True)
+    values: list[Any] = array.to_pylist()
+    return values
 
 
 def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:

@@ -1,5 +1,6 @@
 """The file map of docs/architecture.md is complete, and docs/cli.md knows every command and option."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import click
 import pytest
 
 from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.commands.log import LOG_COMMANDS
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -14,6 +16,7 @@ CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 PACKAGES = (
     "runtime/tagwire",
     "runtime/tagwire/records",
+    "runtime/tagwire/log",
     "generator/tagwire_generator",
     "generator/tagwire_generator/archive",
     "generator/tagwire_generator/evolution",
@@ -68,6 +71,20 @@ def test_the_command_line_page_knows_every_option(name: str) -> None:
     assert command is not None
     options = {flag for param in command.params if isinstance(param, click.Option) for flag in param.opts}
     assert {flag for flag in options if f"`{flag}" not in text} == set()
+
+
+@pytest.mark.parametrize("name", LOG_COMMANDS)
+def test_the_command_line_page_knows_every_option_for_logs(name: str) -> None:
+    text, common = section(CLI, f"### tagwire log {name}"), CLI.partition("\n## tagwire log\n")[2].partition("\n###")[0]
+    assert text, f"docs/cli.md has no section for tagwire log {name}"
+    command = importlib.import_module(LOG_COMMANDS[name]).command
+    options = {flag for param in command.params if isinstance(param, click.Option) for flag in param.opts}
+    assert {flag for flag in options if f"`{flag}" not in text + common} == set()
+
+
+def test_the_map_has_every_command_for_logs() -> None:
+    [row] = re.findall(r"^\| `log_commands/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(LOG_COMMANDS)
 
 
 def test_the_command_line_page_has_no_command_of_its_own() -> None:

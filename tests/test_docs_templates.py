@@ -9,10 +9,19 @@ from types import ModuleType
 
 import pytest
 
-from tagwire_generator import data_view, format_view, package_view, read_steps, resources, serializer_view, write_steps
+from tagwire_generator import (
+    data_view,
+    format_view,
+    package_view,
+    read_steps,
+    register_view,
+    resources,
+    serializer_view,
+    write_steps,
+)
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (data_view, format_view, serializer_view, read_steps, write_steps, package_view)
+MODULES = (data_view, format_view, register_view, serializer_view, read_steps, write_steps, package_view)
 VIEWS = {
     name: value
     for module in MODULES

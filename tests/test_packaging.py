@@ -150,6 +150,13 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     assert engines_in(wheel) == {"tagwire/_engine.abi3.so", "tagwire/_columns.abi3.so"}
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
+    # The suite's own libraries, the wheel's tagwire: what is first in the path.
+    environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
+    where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
+    assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")
+    tests = ("tests/test_golden_bytes.py", "tests/arrow/test_golden_columns.py")
+    run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "not python", **environment)
 
 
 @native

@@ -18,7 +18,7 @@ __all__ = ["read_design", "tell"]
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
     """The specs of a file or a folder, read with the options of their set. Raises SpecError for one with errors."""
     from tagwire_generator.options import SpecOptions
-    from tagwire_generator.reader import load
+    from tagwire_generator.reader import load, read_file
     from tagwire_generator.settings import find_root
     from tagwire_generator.settings import load as load_settings
     from tagwire_generator.spec_files import find_specs
@@ -26,8 +26,14 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     place = Path(path)
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)
     options = spec_set.options if spec_set else SpecOptions()
-    files = [(each.path, each.component) for each in find_specs(place)] if place.is_dir() else [(place, "")]
-    return tuple(load(file, component=component, options=options) for file, component in files)
+    if not place.is_dir():
+        return (load(place, options=options),)
+    found: list[MessageSpec] = []
+    for each in find_specs(place):
+        result = read_file(each.path, component=each.component, options=options)
+        if result.register is None:  # it is no design of bytes
+            found.append(result.message or load(each.path, component=each.component, options=options))
+    return tuple(found)
 
 
 def tell(findings: "Sequence[Finding]", *, as_json: bool) -> None:

@@ -33,7 +33,7 @@ def limit_option(function: F) -> F:
         "limits",
         multiple=True,
         metavar="NAME=N",
-        help="Refuse input beyond a limit (bytes, depth, elements, unknown_tags, unknown_tag_bytes); may be repeated.",
+        help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
 
 

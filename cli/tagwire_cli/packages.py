@@ -15,9 +15,11 @@ import click
 
 if TYPE_CHECKING:
     from tagwire.message import Message
+    from tagwire.record_format import RecordFormat
     from tagwire.registry import Registry
+    from tagwire.tracer import Node
 
-__all__ = ["find_message", "find_registry", "find_response", "package_option", "require_version"]
+__all__ = ["error_note", "find_class", "find_message", "find_registry", "find_response", "package_option", "require_version"]
 
 _KAFKA: Final = "tagwire_messages"
 
@@ -31,6 +33,17 @@ def package_option(function: F) -> F:
         metavar="NAME",
         help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
     )(function)
+
+
+def error_note(registry: "Registry") -> "Callable[[Node], str]":
+    """The name of an error code, for a node of a trace that is one; "" where the package does not know errors."""
+    name_of = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
+
+    def note(node: "Node") -> str:
+        is_error = node.complete and node.type == "int16" and node.path.endswith("error_code")
+        return (name_of(node.value) or "") if name_of and is_error else ""
+
+    return note
 
 
 def find_registry(package: str | None) -> "Registry":
@@ -77,7 +90,16 @@ def _located(package: str | None) -> str:
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """The message class of this name. Raises click.BadParameter with near names."""
+    """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
+    found: type[Any] = find_class(registry, name)
+    if found.KIND == "format":
+        text = f"{name} is a record format, which has no versions: `tagwire explain --format {found.FORMAT}` reads it"
+        raise click.BadParameter(text, param_hint="MESSAGE")
+    return found
+
+
+def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
+    """The message or record format of this name. Raises click.BadParameter with near names."""
     if name not in registry:
         raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
     return registry[name]

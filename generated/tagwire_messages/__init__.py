@@ -444,9 +444,12 @@ registry = _Registry(
         "QuotaRecord": "ClientQuotaRecord",
         "SubscriptionInfo": "SubscriptionInfoData",
     },
+    registers={
+        "ErrorCode": "error_code",
+    },
 )
 
-__all__ = ["registry", *registry.names(), "ApiKey"]
+__all__ = ["registry", *registry.names(), "ApiKey", "ErrorCode"]
 
 
 def __getattr__(name: str) -> object:

@@ -317,6 +317,8 @@ from tagwire_messages import write_txn_markers_request as write_txn_markers_requ
 from tagwire_messages import write_txn_markers_response as write_txn_markers_response
 from tagwire_messages import zk_migration_state_record as zk_migration_state_record
 from tagwire_messages.api_key import ApiKey as ApiKey
+from tagwire_messages import error_code as error_code
+from tagwire_messages.error_code import ErrorCode as ErrorCode
 from tagwire_messages.abort_transaction_record import AbortTransactionRecord as AbortTransactionRecord
 from tagwire_messages.aborted_txn import AbortedTxn as AbortedTxn
 from tagwire_messages.access_control_entry_record import AccessControlEntryRecord as AccessControlEntryRecord

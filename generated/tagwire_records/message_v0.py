@@ -23,13 +23,7 @@ __all__ = ["MessageV0"]
 class MessageV0(RecordFormat):
     """The record format v0."""
 
-    __slots__ = (
-        "offset",
-        "magic",
-        "attributes",
-        "key",
-        "value",
-    )
+    __slots__ = ("offset", "magic", "attributes", "key", "value")
 
     offset: int
     """int64, rewritten in place. The message's offset; in a wrapper's content it

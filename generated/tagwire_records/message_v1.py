@@ -24,14 +24,7 @@ __all__ = ["MessageV1"]
 class MessageV1(RecordFormat):
     """The record format v1."""
 
-    __slots__ = (
-        "offset",
-        "magic",
-        "attributes",
-        "timestamp",
-        "key",
-        "value",
-    )
+    __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "value")
 
     offset: int
     """int64, rewritten in place. The message's offset; in a wrapper's content it

@@ -42,10 +42,7 @@ __all__ = ["Header", "Record", "RecordBatchV2"]
 class Header(Struct):
     """A header of the record format v2."""
 
-    __slots__ = (
-        "key",
-        "value",
-    )
+    __slots__ = ("key", "value")
 
     key: str
     """string, length: varint."""
@@ -70,14 +67,7 @@ class Header(Struct):
 class Record(Struct):
     """A record of the record format v2."""
 
-    __slots__ = (
-        "attributes",
-        "timestamp_delta",
-        "offset_delta",
-        "key",
-        "value",
-        "headers",
-    )
+    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     attributes: int
     """int8."""
@@ -118,7 +108,7 @@ class Record(Struct):
         FieldRow("offset_delta", "OffsetDelta", "varint", "0+", default=0, form=Form(relative_to="base_offset")),
         FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="varint")),
         FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", form=Form(length="varint")),
-        FieldRow("headers", "Headers", "[]Header", "0+", default=(), struct=Header, form=Form(count="varint")),
+        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, form=Form(count="varint")),
     )
 
 
@@ -231,7 +221,6 @@ class RecordBatchV2(RecordFormat):
             "Records",
             "[]Record",
             "0+",
-            default=(),
             struct=Record,
             form=Form(
                 compression=Compression(

@@ -184,7 +184,9 @@ class DataViews:
         row = field_row(field, None)
         if isinstance(field.default, UUID):
             default = _number(field.default)
-        words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions)), f"default={default}"]
+        words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions))]
+        if default != "()":
+            words.append(f"default={default}")
         if row.nullable:
             words.append(f"nullable={str(row.nullable)!r}")
         if row.tag is not None:
@@ -260,23 +262,21 @@ def prose(text: str) -> str:
 
 
 def _history(spec: MessageSpec, cls: type[Message]) -> str:
-    """What each version added and dropped, a line a version."""
+    """What each version changed of the one before, a line a version; what the first has, its fields say."""
     lines = [_message_doc(spec), ""]
-    before: dict[str, str] = {}
-    form = ""
-    for version in spec.valid_versions:
-        layout = layout_of(cls, version)
-        now = dict(_paths(layout.root, ""))
+    first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
+    before, form = dict(_paths(first, "")), _form(first)
+    for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
+        now = dict(_paths(root, ""))
+        changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
+        if _form(root) != form:
+            form = _form(root)
+            changed.insert(0, form)
         added = [path for path in now if path not in before]
         dropped = [path for path in before if path not in now]
-        changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
-        if _form(layout.root) != form:
-            form = _form(layout.root)
-            changed.insert(0, form)
-        first = version == spec.valid_versions.lowest
-        lines.append(_version_line(version, first, added, dropped, changed))
+        lines.append(_version_line(version, added, dropped, changed))
         before = now
-    return "\n".join(line for line in lines)
+    return "\n".join(lines if later else lines[:1])
 
 
 def _form(root: StructLayout) -> str:
@@ -285,12 +285,8 @@ def _form(root: StructLayout) -> str:
     return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"
 
 
-def _version_line(version: int, first: bool, added: list[str], dropped: list[str], changed: list[str]) -> str:
-    facts = []
-    if first:
-        facts.append(", ".join(added) or "no fields")
-    elif added:
-        facts.append(f"adds {', '.join(added)}")
+def _version_line(version: int, added: list[str], dropped: list[str], changed: list[str]) -> str:
+    facts = [f"adds {', '.join(added)}"] if added else []
     if dropped:
         facts.append(f"drops {', '.join(dropped)}")
     facts += changed

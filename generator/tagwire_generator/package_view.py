@@ -37,6 +37,8 @@ class PackageView:
     """By name; messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
     """Older name and the message that it means, by older name."""
+    registers: tuple[tuple[str, str], ...]
+    """Class and module of each register, by class."""
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
     releases: tuple[tuple[str, str], ...]
@@ -44,8 +46,10 @@ class PackageView:
     releases_doc: str
 
 
-def package_view(summaries: Sequence[MessageSummary], package: str, history: History | None = None) -> PackageView:
-    """The view of a package of these messages, and of their history if they have one."""
+def package_view(
+    summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
+) -> PackageView:
+    """The view of a package of these messages and registers, and of their history if they have one."""
     present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     keys = sorted(
         (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
@@ -63,6 +67,7 @@ def package_view(summaries: Sequence[MessageSummary], package: str, history: His
         level=RUNTIME_LEVEL,
         messages=tuple(entries.values()),
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
+        registers=tuple((name, snake_case(name)) for name in sorted(registers)),
         api_keys=tuple((name, key) for key, name in keys),
         releases=tuple(_releases(entries, history)) if history else (),
         releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.releases`.",

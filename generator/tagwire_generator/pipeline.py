@@ -78,7 +78,7 @@ def generate(
     problems = [problem for entry in entries for problem in entry.problems]
     summaries = [entry.summary for entry in entries if entry.summary]
     if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
-        problems += _directory_problems(summaries, spec_set.options)
+        problems += _directory_problems([each for each in summaries if not _is_register(each)], spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
         whole = _package_entry(spec_set, environment, summaries, cache)
@@ -91,7 +91,7 @@ def generate(
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
     tasks: list[_Task] = []
-    for spec in find_specs(spec_set.specs):
+    for spec in (each for folder in spec_set.sources for each in find_specs(folder)):
         source = spec_set.source_name(spec.path)
         try:
             data = spec.path.read_bytes()
@@ -131,13 +131,21 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
 def _make(task: _Task) -> Entry:
     """Read, validate and render one spec; without files and summary if it has errors."""
     from tagwire_generator.reader import read_data
-    from tagwire_generator.render import render_message
+    from tagwire_generator.render import render_message, render_register
 
     result = read_data(task.data, file=task.source, component=task.component, options=task.options)
+    if result.register is not None:
+        files = render_register(result.register, task.templates, task.source)
+        return Entry(files, result.register.summary(), result.problems)
     if result.message is None:
         return Entry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)
     return Entry(files, result.message.summary().as_dict(), result.problems)
+
+
+def _is_register(summary: dict[str, Any]) -> bool:
+    """Whether a summary is that of a register, and not of a message."""
+    return bool(summary["kind"] == "register")
 
 
 def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
@@ -159,9 +167,10 @@ def _package_entry(
     from tagwire_generator.model import MessageSummary
     from tagwire_generator.render import render_package
 
-    messages = [MessageSummary.from_dict(summary) for summary in summaries]
+    messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
+    registers = [summary["name"] for summary in summaries if _is_register(summary)]
     releases = read_history(place) if history else None
-    files = render_package(messages, spec_set.package, spec_set.options, spec_set.templates, releases)
+    files = render_package(messages, registers, spec_set.package, spec_set.templates, releases)
     entry = Entry(files, {})
     if cache:
         cache.put(key, entry)

@@ -1,9 +1,10 @@
 """Specs from text or files: the door to the spec language.
 
     text -> tree with places -> schema -> fields -> structs -> message
+                                       -> entries -> register
 
-All problems of a file are found in one run. A message comes out only if none
-of them is an error.
+All problems of a file are found in one run. A message or a register comes out
+only if none of them is an error.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from tagwire_generator.options import SpecOptions
 from tagwire_generator.parse import parse
 from tagwire_generator.problems import Problem, Source, render
 from tagwire_generator.reading import Reading
+from tagwire_generator.register_reader import read_register
+from tagwire_generator.register_spec import RegisterSpec
+from tagwire_generator.schema import is_register
 
 __all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
 
@@ -25,10 +29,11 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """`message` is None if there are errors among the problems; these are in the order of the file."""
+    """Without errors among the problems there is a message or a register; problems are in the order of the file."""
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]
+    register: RegisterSpec | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -44,10 +49,17 @@ def read_spec(
     if document.root is None:
         return ReadResult(None, document.problems)
     reading = Reading(document, document.root, options)
+    if is_register(document.root):
+        register = read_register(reading, document.root, file=file)
+        return ReadResult(None, _sorted(reading), register)
     message = read_message(reading, document.root, file=file, component=component)
-    problems = sorted(set(reading.problems), key=lambda problem: (problem.line, problem.column, problem.rule))
-    result = ReadResult(message, tuple(problems))
+    result = ReadResult(message, _sorted(reading))
     return ReadResult(None, result.problems) if result.has_errors else result
+
+
+def _sorted(reading: Reading) -> tuple[Problem, ...]:
+    problems = sorted(set(reading.problems), key=lambda problem: (problem.line, problem.column, problem.rule))
+    return tuple(problems)
 
 
 def read_file(
@@ -94,6 +106,8 @@ def load(
 ) -> MessageSpec:
     """The message of a spec file. Raises SpecError with all problems if one is an error."""
     result = read_file(path, file=file, component=component, options=options)
+    if result.register is not None:
+        raise SpecError(f"{result.register.file}: is a register, not a message or a format", file=result.register.file)
     if result.message is None:
         first = next(problem for problem in result.problems if problem.severity == "error")
         raise SpecError(

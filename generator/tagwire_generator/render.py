@@ -25,9 +25,11 @@ from tagwire_generator.naming import snake_case
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.output import is_generated
 from tagwire_generator.package_view import package_view
+from tagwire_generator.register_spec import RegisterSpec
+from tagwire_generator.register_view import register_view
 from tagwire_generator.serializer_view import serializer_view
 
-__all__ = ["render_message", "render_package"]
+__all__ = ["render_message", "render_package", "render_register"]
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """What the expressions of somebody's template may raise, beside what jinja2 and black refuse."""
@@ -59,15 +61,21 @@ def render_message(
     }
 
 
+def render_register(register: RegisterSpec, templates: Path, source: str) -> dict[str, str]:
+    """The module of a register, by path inside the package. Raises SpecError where a template fails."""
+    view = register_view(register, source)
+    return {f"{snake_case(register.name)}.py": _render(templates, "register.py.jinja", view)}
+
+
 def render_package(
     summaries: Sequence[MessageSummary],
+    registers: Sequence[str],
     package: str,
-    options: SpecOptions,
     templates: Path,
     history: History | None = None,
 ) -> dict[str, str]:
     """The modules of a package that are not a message's, by path inside it."""
-    view = package_view(summaries, package, history)
+    view = package_view(summaries, registers, package, history)
     files = {
         "__init__.py": _render(templates, "package.py.jinja", view),
         "__init__.pyi": _render(templates, "package.pyi.jinja", view, is_pyi=True),

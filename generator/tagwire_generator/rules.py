@@ -1,7 +1,7 @@
 """Every rule: its id, how serious a breach is, and why it is there. The words are in `rules.toml`.
 
 The ids are stable: people put them into settings and search for them. The
-first digit groups them: 0 record formats, 1 text and keys, 2 message and versions, 3 structs,
+first digit groups them: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs,
 4 fields, 5 defaults, 6 tags, 7 the draft dialect, 8 a directory of specs. From
 20 on in a group stand the warnings.
 

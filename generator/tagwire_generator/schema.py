@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator, validators
 from tagwire_generator.parse import Items, Node, Object, Scalar
 from tagwire_generator.problems import quoted
 
-__all__ = ["ShapeFault", "is_format", "schema", "shape_faults"]
+__all__ = ["ShapeFault", "is_format", "is_register", "schema", "shape_faults"]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -110,8 +110,17 @@ def shape_faults(root: Object) -> Iterator[ShapeFault]:
 
 def is_format(root: Object) -> bool:
     """Whether a spec's tree is that of a record format: it has a schema of its own."""
+    return _is_type(root, "format")
+
+
+def is_register(root: Object) -> bool:
+    """Whether a spec's tree is that of a register, which is no message at all."""
+    return _is_type(root, "register")
+
+
+def _is_type(root: Object, word: str) -> bool:
     kind = root.get("type")
-    return isinstance(kind, Scalar) and kind.value == "format"
+    return isinstance(kind, Scalar) and kind.value == word
 
 
 def _plain(node: Node) -> Any:

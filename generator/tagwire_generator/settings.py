@@ -10,6 +10,7 @@
     options = { tag_gaps = true }         # optional: see SpecOptions
     templates = "other_templates"         # optional
     lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
+    registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
 
     [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` that is meant
     rule = "TW903"
@@ -46,7 +47,7 @@ _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
 _SECTION_KEYS: Final = ("sets", "templates", "exceptions")
-_SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock")
+_SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
 _EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
 
 
@@ -71,6 +72,13 @@ class SpecSet:
     """The folder of the templates; absolute."""
     lock: Path | None = None
     """The file that remembers what was released; absolute."""
+    registers: Path | None = None
+    """The folder of the registers that become modules of the package; absolute."""
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders that are read: specs, and registers."""
+        return (self.specs,) if self.registers is None else (self.specs, self.registers)
 
     @property
     def directory(self) -> Path:
@@ -106,9 +114,9 @@ class Settings:
     exemptions: tuple[Exemption, ...] = ()
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """The first set whose specs include this file or folder, if any."""
+        """The first set whose specs or registers include this file or folder, if any."""
         place = path.resolve()
-        return next((spec_set for spec_set in self.sets if place.is_relative_to(spec_set.specs)), None)
+        return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
 
 
 def find_root(start: Path) -> Path:
@@ -169,6 +177,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
         options=_options(file, where, row.get("options", {})),
         templates=resources.folder("templates") if templates is None else _folder(file, where, "templates", templates),
         lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
+        registers=None if row.get("registers") is None else _folder(file, where, "registers", row["registers"]),
     )
 
 

@@ -81,7 +81,7 @@ def _remote(path: str, stack: ExitStack) -> Iterator[Place]:
             above = f"{PurePosixPath(name).parent}/{_ABOVE}"
             if system.exists(above):
                 system.get_file(above, str(root / _ABOVE))
-            yield Place(local, f"{scheme}://{name.lstrip('/')}", system)
+            yield Place(local, f"{scheme}://{name}", system)
 
 
 def _system(path: str) -> tuple[Any, str]:

@@ -16,8 +16,8 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
 
 from tagwire._engine import NotNative
-from tagwire.arrow.errors import ColumnError, described, in_row
-from tagwire.arrow.shape import TAGS
+from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
+from tagwire.arrow.shape import TAGS, type_name
 from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,

@@ -8,7 +8,7 @@ lines whose offsets begin with `+`. `parse_annotated` reads the hex column back,
 golden file can't have bytes that its annotation does not show.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tagwire.errors import TagwireError
@@ -40,13 +40,14 @@ class _Row:
         self.value = value
 
 
-def annotate(trace: Trace) -> str:
+def annotate(trace: Trace, note: Callable[[Node], str] | None = None) -> str:
     """The trace as aligned text, each line ended by a newline.
 
+    `note` gives words that stand behind the value of a node, "" for none.
     The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
     the titles of the columns.
     """
-    rows = list(_rows(trace))
+    rows = list(_rows(trace, note or _silent))
     hex_width = max([len("bytes"), *(min(len(row.data), _BYTES_A_LINE) * 3 - 1 for row in rows)])
     path_width = max([len("path"), *(len(row.path) for row in rows if row.type)])
     type_width = max([len("type"), *(len(row.type) for row in rows)])
@@ -104,12 +105,16 @@ def _line(cells: tuple[str, ...], hex_width: int, path_width: int, type_width: i
     return f"{offset:>6}  {data:<{hex_width}}  {path:<{path_width}}  {type:<{type_width}}  {value}".rstrip()
 
 
-def _rows(trace: Trace) -> Iterator[_Row]:
+def _silent(node: Node) -> str:
+    return ""
+
+
+def _rows(trace: Trace, note: Callable[[Node], str]) -> Iterator[_Row]:
     """The lines of the table in the order of the bytes: each byte of the input is in one."""
     for part in trace.parts:
         if part is not trace.root:
             yield _Row(-1, b"", part.type)
-        yield from _node_rows(part, trace.data)
+        yield from _node_rows(part, trace.data, note)
     end = trace.root.end
     error = trace.error
     if error is not None:
@@ -125,15 +130,16 @@ def _rows(trace: Trace) -> Iterator[_Row]:
         yield _Row(end, trace.data[end:], "", "not read")
 
 
-def _node_rows(node: Node, data: bytes, mark: str = "") -> Iterator[_Row]:
+def _node_rows(node: Node, data: bytes, note: Callable[[Node], str], mark: str = "") -> Iterator[_Row]:
     if node.header_length:
         own = data[node.offset : node.offset + node.header_length]
-        yield _Row(node.offset, own, node.path, node.type, _value(node), mark=mark)
+        value = f"{_value(node)} {note(node)}".rstrip()
+        yield _Row(node.offset, own, node.path, node.type, value, mark=mark)
     for child in node.children:
         if node.unpacked is None:
-            yield from _node_rows(child, data, mark)
+            yield from _node_rows(child, data, note, mark)
         else:
-            yield from _node_rows(child, node.unpacked, "+")
+            yield from _node_rows(child, node.unpacked, note, "+")
     if node.trailer_length:
         # The byte that ends optional fields, or what was half read at a fault.
         rest = data[node.end - node.trailer_length : node.end]

@@ -26,6 +26,8 @@ class Limits:
         "decompression_ratio",
         "depth",
         "elements",
+        "headers",
+        "records",
         "unknown_tag_bytes",
         "unknown_tags",
     )
@@ -35,7 +37,11 @@ class Limits:
     depth: int | None
     """The deepest nesting of structs; a message without structs has depth 1."""
     elements: int | None
-    """Array elements in all arrays of the input together."""
+    """Array elements in all arrays of the input together; of record batches, in all of one batch."""
+    headers: int | None
+    """Headers of one record."""
+    records: int | None
+    """Records of one batch, or messages of one wrapper."""
     unknown_tags: int | None
     """Unknown tagged fields in the input."""
     unknown_tag_bytes: int | None
@@ -51,6 +57,8 @@ class Limits:
         bytes: int | None = None,
         depth: int | None = None,
         elements: int | None = None,
+        headers: int | None = None,
+        records: int | None = None,
         unknown_tags: int | None = None,
         unknown_tag_bytes: int | None = None,
         decompressed_bytes: int = 1 << 28,

@@ -72,7 +72,7 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def decode_record(
-    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits
+    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Frame:
     """The record of a log; `Frame.header` is None.
 
@@ -83,36 +83,40 @@ def decode_record(
     there are no tombstones), UnsupportedVersionError, and TagwireError for a
     log that there is not.
     """
+    record = _Record(registry, data, log, strict, views, limits, gc)
     if log in METADATA_LOGS:
-        return _Record(registry, data, log, strict, views, limits).metadata()
+        return record.metadata()
     if log not in COORDINATOR_LOGS:
         from tagwire.shown import near, shown
 
         logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
         raise TagwireError(f"{shown(log)} is no log; expected {', '.join(logs)}{near(log, logs)}")
     if key is None:
-        return _Record(registry, data, log, strict, views, limits).key()
+        return record.key()
     if isinstance(key, bytes | bytearray | memoryview):
-        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits).message
+        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits, gc=gc).message
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.shown import shown
 
         raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
     if data is None:
         return Frame(None, None, NO_VERSION)
-    return _Record(registry, data, log, strict, views, limits).value(key)
+    return record.value(key)
 
 
 class _Record:
     """One record's bytes, and how to read them."""
 
-    def __init__(self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits) -> None:
+    def __init__(
+        self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits, gc: bool
+    ) -> None:
         self.registry = registry
         self.data = data
         self.log = log
         self.strict = strict
         self.views = views
         self.limits = limits
+        self.gc = gc
 
     def key(self) -> Frame:
         frame, start = self.read(_KEY)
@@ -154,7 +158,8 @@ class _Record:
     def body(self, cls: type[Message], version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
-        message = read_rest(cls, self.data, version, start, strict=self.strict, views=self.views, limits=self.limits)
+        how: dict[str, Any] = {"strict": self.strict, "views": self.views, "limits": self.limits, "gc": self.gc}
+        message = read_rest(cls, self.data, version, start, **how)
         return Frame(None, message, version)
 
     def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:

@@ -63,10 +63,20 @@ class Registry:
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
     and attributes of the package know them, `names()` and iteration do not.
+    `registers` are the classes of constants that the package has beside its
+    messages, with their modules.
     """
 
-    def __init__(self, package: str, index: Index, *, aliases: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        package: str,
+        index: Index,
+        *,
+        aliases: dict[str, str] | None = None,
+        registers: dict[str, str] | None = None,
+    ) -> None:
         self._package = package
+        self.registers = registers or {}
         self._index = index
         self._aliases = aliases or {}
         self._by_key: dict[tuple[str, str, int], str] = {}
@@ -101,7 +111,7 @@ class Registry:
         return found
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: a message's class, its module, or `ApiKey`.
+        """An attribute of the package, imported now: a message's class, a register, the module of one, or `ApiKey`.
 
         The `__getattr__` of generated packages. Raises AttributeError.
         """
@@ -109,7 +119,9 @@ class Registry:
             return self[name]
         if name == "ApiKey":
             return import_module(f"{self._package}.api_key").ApiKey
-        if any(module == name for module, *_ in self._index.values()):
+        if name in self.registers:
+            return getattr(import_module(f"{self._package}.{self.registers[name]}"), name)
+        if name in self.registers.values() or any(module == name for module, *_ in self._index.values()):
             return import_module(f"{self._package}.{name}")
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 
@@ -135,8 +147,10 @@ class Registry:
 
     def keys(self, kind: str, component: str = "") -> str:
         """The API keys that `find` knows, as a text."""
+        from tagwire.shown import ranges
+
         scope = _scope(kind, component)
-        return _ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
+        return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     @property
     def request_header(self) -> type[Message]:
@@ -225,7 +239,13 @@ class Registry:
         return self.request(api_key), version
 
     def decode_header(
-        self, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
+        self,
+        data: Any,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> tuple[Any, int]:
         """The header of a request frame, and where the body begins.
 
@@ -234,20 +254,26 @@ class Registry:
         """
         cls, version = self.request_class(data)
         header_version = cls.header_version(version)
-        return self.request_header.decode_from(data, header_version, strict=strict, views=views, limits=limits)
+        return self.request_header.decode_from(data, header_version, strict=strict, views=views, limits=limits, gc=gc)
 
     def decode_request(
-        self, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
+        self,
+        data: Any,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> Frame:
-        """The request in a frame without its size.
+        """The request in a frame without its size; `strict` and what follows it are those of `Message.decode`.
 
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
         data = data if views else as_bytes(data)
-        header, start = self.decode_header(data, strict=strict, views=views, limits=limits)
+        header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
         cls, version = self.request_class(data)
-        message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits)
+        message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
         return Frame(header, message, version)
 
     # ------------------------------------------------------------ responses
@@ -284,6 +310,7 @@ class Registry:
         strict: bool = True,
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> Frame:
         """The response, in a frame without its size, to a request of this API and version.
 
@@ -298,9 +325,9 @@ class Registry:
         def read(version: int) -> Frame:
             header_version = cls.header_version(version)
             header, start = self.response_header.decode_from(
-                data, header_version, strict=strict, views=views, limits=limits
+                data, header_version, strict=strict, views=views, limits=limits, gc=gc
             )
-            message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits)
+            message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
             return Frame(header, message, version)
 
         try:
@@ -335,18 +362,19 @@ class Registry:
         strict: bool = True,
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> Frame:
         """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
         from tagwire.record_frames import decode_record
 
-        return decode_record(self, data, log, key, strict=strict, views=views, limits=limits)
+        return decode_record(self, data, log, key, strict=strict, views=views, limits=limits, gc=gc)
 
 
 def read_rest(
-    cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits
+    cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Message:
     """The message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
-    message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits)
+    message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
     left = memoryview(data).nbytes - end
     if left and strict:
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
@@ -387,17 +415,3 @@ def _refusal(message: Message, version: int, reason: str) -> EncodeError:
 
 def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)
-
-
-def _ranges(keys: list[int]) -> str:
-    """`[0, 1, 2, 5]` as `0-2, 5`."""
-    texts: list[str] = []
-    first = last = None
-    for key in [*keys, None]:
-        if last is not None and key == last + 1:
-            last = key
-            continue
-        if first is not None:
-            texts.append(str(first) if first == last else f"{first}-{last}")
-        first = last = key
-    return ", ".join(texts) or "none"

@@ -57,7 +57,8 @@ class FieldRow:
 
     `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
     `flexible` is the field's own range of compact lengths, or None for the
-    message's. A uuid's `default` may be its number. `struct` is the class of the field's value or of its elements.
+    message's. An array's `default` may be left out, a uuid's may be its number.
+    `struct` is the class of the field's value or of its elements.
     `form` is what only fields of record formats have.
     """
 
@@ -83,7 +84,7 @@ class FieldRow:
         type: str,
         versions: str,
         *,
-        default: Any,
+        default: Any = (),
         nullable: str = "none",
         tag: int | None = None,
         tagged: str = "none",

@@ -6,7 +6,7 @@ value, and must not copy a megabyte of it.
 
 from uuid import UUID
 
-__all__ = ["near", "shown"]
+__all__ = ["near", "ranges", "shown"]
 
 _LONGEST = 48
 
@@ -47,3 +47,17 @@ def near(name: object, names: "list[str]") -> str:
 
     found = get_close_matches(name, names, n=1) if isinstance(name, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def ranges(numbers: list[int]) -> str:
+    """Ascending numbers, those that follow each other as one range: `[0, 1, 2, 5]` as `0-2, 5`."""
+    texts: list[str] = []
+    first = last = None
+    for number in [*numbers, None]:
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if first is not None:
+            texts.append(str(first) if first == last else f"{first}-{last}")
+        first = last = number
+    return ", ".join(texts) or "none"

@@ -1,36 +1,18 @@
-"""The calls of `tagwire.arrow`: types, choices, versions by row, errors, and what can't be taken."""
+"""The calls of `tagwire.arrow`: types, choices, versions by row, and errors."""
 
 from typing import Any
 
-import duckdb
-import nanoarrow as na
-import polars as pl
 import pyarrow as pa
 import pytest
-from column_values import ENGINES, in_columns
+from column_values import COMMIT, ENGINES, column, in_columns
 
-import tagwire
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, LimitError, Limits, SchemaError, UnsupportedVersionError, arrow
-from tagwire_drafts import kip482
 from tagwire_messages.offset_commit_request import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
 )
 
 C: Any = OffsetCommitRequest
-COMMIT = C(
-    group_id="g",
-    member_id="mé",
-    topics=[
-        OffsetCommitRequestTopic(
-            name="a topic with a long name",
-            partitions=[OffsetCommitRequestPartition(partition_index=3, committed_metadata=None)],
-            unknown_tags={5: b"abc"},
-        )
-    ],
-)
 DATA = COMMIT.encode(8)
 SHORT = DATA[:-1]
 
@@ -39,13 +21,6 @@ SHORT = DATA[:-1]
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     return str(request.param)
-
-
-def column(result: Any) -> list[Any]:
-    array = pa.array(result)
-    array.validate(full=True)
-    values: list[Any] = array.to_pylist()
-    return values
 
 
 # ---------------------------------------------------------------- types
@@ -271,189 +246,3 @@ def test_unknown_tags_of_maps() -> None:
         arrow.encode_column(data, response, 3)
     pairs = pa.array([{"unknown_tags": [{"key": 1, "value": b"a"}]}])
     assert column(arrow.encode_column(pairs, response, 4)) == column(encoded([(1, b"a")]))
-
-
-# ---------------------------------------------------------------- arrays of all kinds
-
-
-@pytest.mark.parametrize(
-    "type",
-    [pa.binary(), pa.large_binary(), pa.binary_view(), pa.string(), pa.large_string(), pa.string_view(), pa.binary(23)],
-    ids=str,
-)
-def test_bytes_of_all_kinds(type: Any) -> None:
-    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # it happens to be UTF-8
-    assert len(group) == 23
-    data = pa.array([None, group, None, group], pa.binary()).cast(type)[1:]
-    expected = in_columns(C.decode(group, 8), 8)
-    assert column(arrow.decode_column(data, C, 8)) == [expected, None, expected]
-
-
-def test_small_views() -> None:
-    small = messages.HeartbeatResponse(error_code=5).encode(4)
-    assert len(small) <= 12
-    data = pa.array([small, None, small], pa.binary_view())
-    assert [row and row["error_code"] for row in column(arrow.decode_column(data, messages.HeartbeatResponse, 4))] == [
-        5,
-        None,
-        5,
-    ]
-
-
-def test_no_rows_and_no_values() -> None:
-    for data in (pa.array([], pa.binary()), pa.array([], pa.binary_view()), pa.array([], pa.null())):
-        made = arrow.decode_column(data, C, 8)
-        assert column(made) == []
-        assert column(arrow.encode_column(made, C, 8)) == []
-    assert column(arrow.decode_column(pa.array([None, None]), C, 8)) == [None, None]
-    assert column(arrow.encode_column(pa.array([None, None]), C, 8)) == [None, None]
-    empty = pa.chunked_array([], pa.binary())
-    assert pa.chunked_array(arrow.decode_column(empty, C, 8)).to_pylist() == []
-
-
-def test_messages_without_fields() -> None:
-    made = arrow.decode_column(pa.array([b"", None, b""]), messages.ListGroupsRequest, 0)
-    assert column(made) == [{}, None, {}]
-    assert column(arrow.encode_column(made, messages.ListGroupsRequest, 0)) == [b"", None, b""]
-
-
-def test_lists_and_numbers_of_all_kinds() -> None:
-    request = messages.metadata_request.MetadataRequest
-    names = [[{"name": "a"}, {"name": None}], [], None]
-    expected = [
-        request(topics=[messages.metadata_request.MetadataRequestTopic(name=name) for name in ("a", "b")]).encode(9),
-        request(topics=[]).encode(9),
-        request(topics=None).encode(9),
-    ]
-    names[0] = [{"name": "a"}, {"name": "b"}]
-    for kind in (pa.list_, pa.large_list):
-        for text in (pa.string(), pa.large_string(), pa.string_view()):
-            type = pa.struct([("topics", kind(pa.struct([("name", text)])))])
-            data = pa.array([{"topics": [{"name": "no"}]}, *({"topics": each} for each in names)], type)[1:]
-            assert column(arrow.encode_column(data, request, 9)) == expected
-    fixed = pa.array([{"topics": names[0]}], pa.struct([("topics", pa.list_(pa.struct([("name", pa.string())]), 2))]))
-    assert column(arrow.encode_column(fixed, request, 9)) == expected[:1]
-    for number in (pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()):
-        data = pa.array([{"error_code": 7}], pa.struct([("error_code", number)]))
-        assert column(arrow.encode_column(data, messages.HeartbeatResponse, 4)) == [
-            messages.HeartbeatResponse(error_code=7).encode(4)
-        ]
-    too_much = pa.array([{"error_code": 2**64 - 1}], pa.struct([("error_code", pa.uint64())]))
-    with pytest.raises(EncodeError, match="18446744073709551615 is no int16"):
-        arrow.encode_column(too_much, messages.HeartbeatResponse, 4)
-
-
-def test_uuids_of_all_kinds() -> None:
-    response = messages.metadata_response
-    topic = response.MetadataResponseTopic(name="x", topic_id=__import__("uuid").UUID(int=7))
-    data = response.MetadataResponse(topics=[topic]).encode(12)
-    value = topic.topic_id.bytes
-    for type in (pa.binary(16), pa.binary(), pa.large_binary(), pa.binary_view()):
-        structs = pa.struct([("topics", pa.list_(pa.struct([("name", pa.string()), ("topic_id", type)])))])
-        rows = pa.array([{"topics": [{"name": "x", "topic_id": value}]}], structs)
-        assert column(arrow.encode_column(rows, response.MetadataResponse, 12)) == [data]
-    short = pa.array([{"topics": [{"name": "x", "topic_id": b"short"}]}])
-    with pytest.raises(EncodeError, match=r"topics\[0\].topic_id: 5 bytes 73686f7274 is no uuid"):
-        arrow.encode_column(short, response.MetadataResponse, 12)
-
-
-def test_structs_of_structs_in_the_middle_of_their_buffers() -> None:
-    """The offset of a struct counts for all that is in it."""
-    request = kip482.FooRequest
-    origin = type(request().origin)
-    rows = [request(origin=origin(host=host), user_agent=host) for host in ("a", "b", "c", "d")]
-    data = [row.encode(9) for row in rows]
-    made = pa.array(arrow.decode_column(pa.array(data), request, 9))
-    for first in range(4):
-        sliced = made[first:]
-        assert column(arrow.encode_column(sliced, request, 9)) == data[first:]
-    parts = [made.field(index)[1:] for index in range(made.type.num_fields)]
-    again = pa.StructArray.from_arrays(parts, fields=list(made.type))
-    assert column(arrow.encode_column(again, request, 9)) == data[1:]
-
-
-def test_chunks_come_out_as_chunks() -> None:
-    data = pa.chunked_array([[DATA], [], [None, DATA]])
-    made = arrow.decode_column(data, C, 8)
-    assert not hasattr(made, "__arrow_c_array__") or isinstance(made, pa.ChunkedArray)
-    columns = pa.chunked_array(made)
-    assert [len(chunk) for chunk in columns.chunks] == [1, 0, 2]
-    encoded = pa.chunked_array(arrow.encode_column(made, C, 8))
-    assert encoded.to_pylist() == data.to_pylist() and len(made) == 3
-    versions = pa.chunked_array([[8], [], [8, 8]], pa.int16())
-    assert pa.chunked_array(arrow.decode_column(data, C, versions, versions=[8])).equals(columns)
-
-
-def test_with_polars() -> None:
-    data = pl.Series("data", [DATA, None, SHORT, DATA], dtype=pl.Binary)
-    frame = pl.Series(arrow.decode_column(data, C, 8, errors="column")).struct.unnest()
-    assert frame["error"].struct["offset"].to_list() == [None, None, len(SHORT), None]
-    assert frame["value"].struct["group_id"].to_list() == ["g", None, None, "g"]
-    assert pl.Series(arrow.encode_column(frame["value"], C, 8)).to_list() == [DATA, None, None, DATA]
-    topics = messages.MetadataResponse(topics=[messages.metadata_response.MetadataResponseTopic(name="x")]).encode(12)
-    made = pl.Series(arrow.decode_column(pl.Series([topics]), messages.MetadataResponse, pl.Series([12])))
-    assert pl.Series(arrow.encode_column(made, messages.MetadataResponse, pl.Series([12]))).to_list() == [topics]
-
-
-def test_with_duckdb_and_nanoarrow(engine: str) -> None:
-    rows = pa.record_batch(arrow.decode_column(pa.array([DATA, DATA]), C, 8))
-    with duckdb.connect() as database:
-        database.register("made", arrow.decode_column(pa.array([DATA, DATA]), C, 8) if engine == "native" else rows)
-        database.execute("select group_id, topics[1].name, topics[1].unknown_tags[5] from made")
-        found = database.fetchall()
-    assert found == [("g", "a topic with a long name", b"abc")] * 2
-    taken = na.Array([DATA, DATA], na.binary())
-    assert column(arrow.decode_column(taken, C, 8)) == rows.to_pylist()
-    plain = arrow.decode_column(taken, C, 8, unknown_tags=False)
-    assert na.Array(plain).to_pylist()[0]["topics"][0]["name"] == "a topic with a long name"
-
-
-# ---------------------------------------------------------------- what can't be taken
-
-
-@pytest.mark.parametrize("call", [arrow.decode_column, arrow.encode_column])
-def test_what_is_no_array(call: Any) -> None:
-    for data in (None, [DATA], b"x", 7):
-        with pytest.raises(arrow.ColumnError, match=f"data is a {type(data).__name__}, which is no Arrow array"):
-            call(data, C, 8)
-    with pytest.raises(arrow.ColumnError, match="version is a str, which is no Arrow array"):
-        call(pa.array([b"x"]), C, "8")
-
-
-@pytest.mark.parametrize("data", [pa.array([1]), pa.array([[b"x"]]), pa.array([1.5]), pa.array([{"a": b"x"}])], ids=str)
-def test_columns_that_are_no_bytes(data: Any) -> None:
-    with pytest.raises(arrow.ColumnError, match=r"data is of the Arrow type .*; a binary was expected"):
-        arrow.decode_column(data, C, 8)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([b"x"], "the array is of the Arrow type"),
-        ([{"group_id": 7}], "group_id is of the Arrow type"),
-        ([{"group_id": b"x"}], "group_id is of the Arrow type"),
-        ([{"generation_id_or_member_epoch": True}], "generation_id_or_member_epoch is of the Arrow type"),
-        ([{"generation_id_or_member_epoch": 1.5}], "generation_id_or_member_epoch is of the Arrow type"),
-        ([{"topics": "x"}], "topics is of the Arrow type"),
-        ([{"topics": ["x"]}], r"topics\[\] is of the Arrow type"),
-        ([{"topics": [{"name": [1]}]}], r"topics\[\].name is of the Arrow type"),
-        ([{"group": "x"}], "the message has no field 'group'; did you mean 'group_id'?"),
-        ([{"topics": [{"nam": "x"}]}], r"topics\[\] has no field 'nam'; did you mean 'name'?"),
-    ],
-)
-def test_structs_of_other_types(rows: list[Any], message: str) -> None:
-    with pytest.raises(arrow.ColumnError, match=message):
-        arrow.encode_column(pa.array(rows), C, 8)
-
-
-def test_two_fields_of_one_name() -> None:
-    one = pa.array(["x"])
-    twice = pa.StructArray.from_arrays([one, one], ["group_id", "group_id"])
-    with pytest.raises(arrow.ColumnError, match="the array has two fields 'group_id'"):
-        arrow.encode_column(twice, C, 8)
-
-
-def test_dictionaries() -> None:
-    data = pa.array([DATA, DATA]).dictionary_encode()
-    with pytest.raises(tagwire.TagwireError):
-        arrow.decode_column(data, C, 8)

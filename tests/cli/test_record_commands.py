@@ -97,3 +97,27 @@ def test_collide() -> None:
 def test_rules_are_explained(rule: str) -> None:
     code, out, _ = run("rule", rule)
     assert code == 0 and out.decode().startswith(rule)
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "MessageV1", "--version", "0"), ("diff", "MessageV1", "0", "1"), ("decode", "MessageV1", "0")]
+)
+def test_commands_about_versions_say_that_a_format_has_none(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*words, "--package", "tagwire_records"])
+    assert result.exit_code == 2 and "is a record format, which has no versions" in result.stderr
+
+
+def test_a_format_is_shown_as_it_is_on_the_wire() -> None:
+    result = CliRunner().invoke(app, ["show", "MessageV1", "--package", "tagwire_records"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("MessageV1: record format v1, at least 34 bytes")
+    assert [line.split()[0] for line in result.stdout.splitlines()[3:]][-2:] == ["key", "value"]
+    facts = json.loads(CliRunner().invoke(app, ["show", "MessageV1", "--json", "--package", "tagwire_records"]).stdout)
+    assert facts["format"] == "v1" and facts["items"][0]["name"] == "offset"
+
+
+def test_formats_are_listed_with_the_messages() -> None:
+    result = CliRunner().invoke(app, ["messages", "--package", "tagwire_drafts.kip82_int"])
+    assert result.exit_code == 0 and "MessageKip82Int" in result.stdout and "ProduceRequest" in result.stdout
+    rows = json.loads(CliRunner().invoke(app, ["messages", "--json", "--package", "tagwire_records"]).stdout)
+    assert {"name": "MessageV0", "kind": "format", "format": "v0"} in rows

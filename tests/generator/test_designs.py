@@ -27,9 +27,9 @@ LINTED = {
     "records/MessageV0.json": [],
     "records/MessageV1.json": [],
     "records/RecordBatchV2.json": [("TL03", "max_timestamp")],
-    "drafts/kip82_int/MessageKip82Int.json": [("TL05", "headers"), ("TL07", "headers")],
+    "drafts/kip82_int/records/MessageKip82Int.json": [("TL05", "headers"), ("TL07", "headers")],
     "drafts/kip82_int_kip87/MessageKip82IntKip87.json": [("TL05", "headers"), ("TL07", "headers")],
-    "drafts/kip87/MessageKip87.json": [],
+    "drafts/kip87/records/MessageKip87.json": [],
     "drafts/kip82_str/RecordBatchKip82Str.json": [
         ("TL03", "max_timestamp"),
         ("TL04", "messages[].key"),
@@ -48,7 +48,7 @@ LINTED = {
         ("TL06", "batch_length"),
         ("TL06", "last_offset_delta"),
     ],
-    "drafts/kip87/ProduceRequest.json": [],
+    "drafts/kip87/clients/ProduceRequest.json": [],
 }
 
 
@@ -74,8 +74,10 @@ def design(name: str, *paths: str) -> Design:
     return Design(name, tuple(spec(path) for path in paths))
 
 
-KIP82 = design("kip82", *(f"drafts/kip82_int/{name}.json" for name in ("MessageKip82Int", "ProduceRequest")))
-KIP87 = design("kip87", *(f"drafts/kip87/{name}.json" for name in ("MessageKip87", "ProduceRequest")))
+KIP82 = design(
+    "kip82", *(f"drafts/kip82_int/{name}.json" for name in ("records/MessageKip82Int", "clients/ProduceRequest"))
+)
+KIP87 = design("kip87", *(f"drafts/kip87/{name}.json" for name in ("records/MessageKip87", "clients/ProduceRequest")))
 V1 = design("v1", "records/MessageV1.json")
 V2 = design("v2", "records/RecordBatchV2.json")
 

@@ -70,7 +70,7 @@ def test_a_segment_alone(logs: Path, tmp_path: Path) -> None:
     assert batches[0].base_offset == 91 and log.Segment(segment).base_offset == 91
     other = tmp_path / "some bytes"
     other.write_bytes(segment.read_bytes())
-    assert [batch.base_offset for batch in log.read(other, 200)][0] <= 200
+    assert next(batch.base_offset for batch in log.read(other, 200)) <= 200
     assert log.Segment(other).base_offset is None and log.Segment(other).offset_index is None
 
 
@@ -134,7 +134,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
         path = tmp_path / f"{format}.log"
         path.write_bytes(b"".join(sets) + bytes(40))
         assert [record.offset for batch in log.read(path, format=format) for record in batch] == [5, 6, 7]
-        assert [batch.base_offset for batch in log.read(path, 6, format)][0] == 6
+        assert next(batch.base_offset for batch in log.read(path, 6, format)) == 6
         path.write_bytes(b"".join(sets)[:-1])
         with pytest.raises(log.LogError) as caught:
             list(log.read(path, format=format))
@@ -212,7 +212,7 @@ def test_what_stands_beside_segments(logs: Path) -> None:
     partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
     segment = partition.segments[1]
     assert segment.offset_index is not None and segment.time_index is not None
-    assert list(segment.offset_index)[0].offset > 14 and len(segment.time_index[0:2]) == 2
+    assert next(iter(segment.offset_index)).offset > 14 and len(segment.time_index[0:2]) == 2
     assert segment.time_index.offset(segment.time_index[0].timestamp) == segment.base_offset
     assert segment.time_index.offset(segment.time_index[0].timestamp + 1) == segment.time_index[0].offset
     assert len(segment.aborted_transactions) == 10

@@ -1,10 +1,15 @@
 """Producer and consumer records, the multimap of headers, markers, compaction."""
 
+from uuid import UUID
+
 import pytest
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.records import ConsumerRecord, Headers, ProducerRecord, Record, build, control_record, should_retain
+from tagwire.records.header_keys import CODECS
 from tagwire.records.retention import suspects
+from tagwire.register import Register
+from tagwire_generator.schema import schema
 
 # ---------------------------------------------------------------- Headers
 
@@ -62,13 +67,78 @@ def test_a_header_that_can_not_be_written() -> None:
 def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
     record = ProducerRecord("t", b"v")
     for key, value in ((-1, b"last"), (2, b"x"), (1, b"a"), (2, b"b")):
-        record.set_header(key, value)
+        record.set_header(key, value, allow_reserved=True)
     assert record.headers == ((1, b"a"), (2, b"b"), (-1, b"last"))
     assert record.get_header(2) == b"b" and record.get_header(3) is None
-    assert record.get_header(0xFFFFFFFF) is None and ProducerRecord("t", headers=((2**32 - 1, b""),)).headers == (
-        (-1, b""),
-    )
+    assert record.get_header(0xFFFFFFFF) == record.get_header(-1) == b"last"
+    assert ProducerRecord("t", headers=((2**32 - 1, b""),), allow_reserved=True).headers == ((-1, b""),)
     assert [each.headers for each in build([record.record()], "kip82-int")] == [record.headers]
+
+
+@pytest.mark.parametrize("key", [0x00010000, 0x00250000, 0x00400000, 0xFFFFFFFF, -1])
+def test_a_reserved_key_is_written_only_if_that_is_asked_for(key: int) -> None:
+    record = ProducerRecord("t", b"v")
+    with pytest.raises(EncodeError, match="the key is reserved: "):
+        record.set_header(key, b"")
+    with pytest.raises(EncodeError, match="the key is reserved: "):
+        ProducerRecord("t", b"v", headers=((key, b""),))
+    record.set_header(key, b"x", allow_reserved=True)
+    [read] = build([record.record()], "kip82-int")
+    assert ConsumerRecord("t", 0, read).get_header(key) == b"x"
+
+
+@pytest.mark.parametrize("key", [0, 0xFFFF, 0x00100000, 0x0034FFFF])
+def test_keys_at_the_edges_of_ranges_are_free(key: int) -> None:
+    record = ProducerRecord("t", b"v")
+    record.set_header(key, b"x")
+    assert record.headers == ((key, b"x"),)
+
+
+class Keys(Register):
+    TEXT = 1048577, "text", "utf-8"
+    SHORT = 1048578, "short", "int16"
+    NUMBER = 1048579, "number", "int32"
+    LONG = 1048580, "long", "int64"
+    REAL = 1048581, "real", "float64"
+    ID = 1048582, "id", "uuid"
+    PLAIN = 1048583, "plain"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "data"),
+    [
+        (Keys.TEXT, "ä", "c3a4"),
+        (Keys.SHORT, -2, "fffe"),
+        (Keys.NUMBER, 258, "00000102"),
+        (Keys.LONG, 258, "0000000000000102"),
+        (Keys.REAL, 0.5, "3fe0000000000000"),
+        (Keys.ID, UUID(int=7), "00000000000000000000000000000007"),
+        (Keys.PLAIN, b"x", "78"),
+    ],
+)
+def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: str) -> None:
+    record = ProducerRecord("t", b"v")
+    record.set_header(key, value)
+    assert record.headers == ((int(key), bytes.fromhex(data)),) and type(record.headers[0][0]) is int
+    assert record.get_header(key) == value
+    assert record.get_header(int(key)) == record.get_header(key, deserializer=bytes) == bytes.fromhex(data)
+    record.set_header(key, "other", serializer=str.encode)
+    assert record.get_header(key, deserializer=bytes.decode) == "other"
+
+
+@pytest.mark.parametrize("key", [key for key in Keys if key.codec])
+def test_what_a_codec_does_not_write_or_read(key: Keys) -> None:
+    record = ProducerRecord("t", b"v")
+    with pytest.raises(EncodeError, match=f"the codec {key.codec} of its key"):
+        record.set_header(key, [])
+    record.set_header(key, b"\xff\xff\xff")
+    with pytest.raises(DecodeError, match=f"3 bytes that are no {key.codec}"):
+        record.get_header(key)
+
+
+def test_specs_name_the_codecs_that_there_are() -> None:
+    words = schema()["$defs"]["entry"]["properties"]["codec"]["enum"]
+    assert [word for word in words if word] == list(CODECS)
 
 
 def test_text_headers_repeat() -> None:

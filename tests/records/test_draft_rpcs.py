@@ -27,10 +27,8 @@ def wire(struct: StructLayout) -> list[Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_layout_is_that_of_v2(name: str, draft: ModuleType, format: str) -> None:
     cls, released = draft.registry[name], messages.registry[name]
-    for version in (0, 1, 2):
-        assert wire(layout_of(cls, version).root) == wire(layout_of(released, version).root)
-    assert wire(layout_of(cls, 3).root) == wire(layout_of(cls, 2).root)
-    assert cls.VERSIONS.highest == 3 and cls.header_version(3) == (1 if name.endswith("Request") else 0)
+    assert wire(layout_of(cls, 3).root) == wire(layout_of(released, 2).root)
+    assert str(cls.VERSIONS) == "3" and cls.header_version(3) == (1 if name.endswith("Request") else 0)
 
 
 # API key 0, version 3, correlation id 7, client id "c"; acks -1, timeout 1000, one topic "t", one partition 0; the

@@ -2,9 +2,13 @@
 
 import random
 import struct
+import subprocess
+import sys
+import time
 import tracemalloc
 import zlib
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import google_crc32c
@@ -69,6 +73,9 @@ def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
         ("12 00 00 00 01 01 02 02 ff 01", "records[0].headers[0].key"),
         ("0e 00 00 00 01 01 00 00", "records[0]"),
         ("0e 00 80 00 00 01 01 00", "records[0].timestamp_delta"),
+        ("1a 00 00 00 ffffffffffffffff7f 01 00", "records[0].key"),
+        ("0c 00 00 00 01 fe ff ff ff 0f", "records[0].value"),
+        ("1e 00 00 00 01 01 ffffffffffffffffff01", "records[0].headers"),
     ],
 )
 def test_a_record_that_lies(record: str, path: str) -> None:
@@ -77,6 +84,28 @@ def test_a_record_that_lies(record: str, path: str) -> None:
     error = fault(resealed(head + bytes.fromhex(record)))
     assert error.path.startswith(path), error
     assert error.offset >= V2_RECORDS_AT
+
+
+@pytest.mark.parametrize("at", ["length", "key", "headers"])
+def test_a_varint_without_end_takes_no_time(at: str) -> None:
+    """A million bytes of FF: a reader that builds the number up takes minutes."""
+    head = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">i", head, V2_COUNT_AT, 1)
+    before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
+    begin = time.perf_counter()
+    error = fault(resealed(head + bytes.fromhex(before) + b"\xff" * 1_000_000))
+    assert time.perf_counter() - begin < 1 and error.path == f"records[0].{at}"
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_garbage_behind_an_old_magic(magic: int) -> None:
+    """Of any length, with a right size and checksum: what lies behind the attributes is garbage."""
+    random.seed(magic)
+    for size in range(200):
+        body = bytes([magic, 0]) + random.randbytes(size)
+        data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+        with pytest.raises(DecodeError):
+            read_all(data)
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 7])
@@ -110,6 +139,40 @@ def test_a_bomb_is_refused_at_the_limit(codec: str) -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 5 * 10_000_000 + 3 * len(bomb)
+
+
+READ_A_BOMB = """
+import resource, sys
+from tagwire.errors import LimitError
+from tagwire.limits import Limits
+from tagwire.records import build, Record, read_batches
+format, path = sys.argv[1:]
+for codec in ("gzip", "snappy", "lz4"):
+    [list(each) for each in read_batches(build([Record(0, -1, b"k", b"v")], "v0", compression=codec).encode())]
+data = open(path, "rb").read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    limits = Limits(decompressed_bytes=10_000_000, decompression_ratio=1 << 30)
+    [list(batch) for batch in read_batches(data, format, limits)]
+except LimitError:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
+    """Of the process, since libraries allocate behind Python's back: 300 MB, of which 10 are allowed."""
+    format = "v0" if codec == "lz4-magic0" else "v2"
+    number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
+    bomb = pack(codec, bytes(300_000_000))
+    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", head, 21, number)
+    path = tmp_path / "bomb"
+    path.write_bytes(resealed(head + bomb) if format == "v2" else wrapper(0, number, bomb))
+    words = [sys.executable, "-c", READ_A_BOMB, format, str(path)]
+    grown = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    assert grown * 1024 < 5 * 10_000_000 + 4 * len(bomb)
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
@@ -190,12 +253,69 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
         assert fault(data, format).path == "headers"
 
 
+@pytest.mark.parametrize(
+    ("stated", "headers"),
+    [
+        (7, "00000001 00000000"),  # shorter than its one header
+        (9, "00000001 00000000"),  # longer
+        (2**31 - 1, "00000001 00000000"),
+        (-1, "00000001 00000000"),
+        (8, "00000001 ffffffff"),  # a null value
+        (8, "00000001 fffffffe"),
+        (8, "00000001 7fffffff"),
+        (4, "00000001"),  # no value at all
+    ],
+)
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int+kip87"])
+def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
+    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
+    body += struct.pack(">i", stated) + bytes.fromhex(headers) + struct.pack(">i", -1)
+    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+    assert fault(data, format).offset >= 28
+
+
 def test_limits_on_records_and_headers() -> None:
     records = [Record(index, 1, None, None, (("h", b""),)) for index in range(5)]
     data = build(records).encode()
     assert len(read_all(data, elements=10)[0]) == 5
     assert isinstance(fault(data, elements=9), LimitError)
     assert isinstance(fault(data, bytes=len(data) - 1), LimitError)
+
+
+def beyond(format: str, codec: str, **limits: int) -> LimitError:
+    """What stops five records with two headers each."""
+    has_headers = "headers" in format_of(format).has
+    keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
+    headers = tuple((key, b"") for key in keys) if has_headers else ()
+    records = [Record(index, -1 if format == "v0" else 1, b"k", b"v", headers) for index in range(5)]
+    data = build(records, format, compression=codec).encode()
+    exact = {"records": 5} | ({"headers": 2} if has_headers else {})
+    assert sum(len(each) for each in read_all(data, format, **exact)) == 5
+    with pytest.raises(LimitError) as caught:
+        read_all(data, format, **limits)
+    return caught.value
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("format", format_names())
+def test_the_limit_on_records(format: str, codec: str) -> None:
+    if codec == "none" and format_of(format).records is None:
+        return  # messages that nothing wraps come one by one
+    error = beyond(format, codec, records=4)
+    assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("format", [name for name in format_names() if "headers" in format_of(name).has])
+def test_the_limit_on_headers(format: str, codec: str) -> None:
+    error = beyond(format, codec, headers=1)
+    assert error.found == "2 headers" and error.path == "records[0].headers" and "Limits.headers" in error.expected
+
+
+def test_each_limit_is_its_own() -> None:
+    """Five records with two headers each: fifteen elements."""
+    assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
+    assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 
 
 def test_a_huge_count_allocates_nothing() -> None:

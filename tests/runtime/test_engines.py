@@ -162,6 +162,39 @@ def test_gc_false_hides_objects_from_the_collector() -> None:
         assert tracked == [not (hidden and tagwire.engine() == "native")] * 4
 
 
+registry = messages.registry
+KEY = messages.OffsetCommitKey(group="g", topic="t")
+REQUEST = registry.encode_request(messages.HeartbeatRequest(), 4)
+FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
+    "request": lambda **how: registry.decode_request(REQUEST, **how),
+    "header": lambda **how: tagwire.Frame(None, registry.decode_header(REQUEST, **how)[0], 2),
+    "response": lambda **how: registry.decode_response(
+        registry.encode_response(messages.HeartbeatResponse(), 4), 12, 4, **how
+    ),
+    "fallback": lambda **how: registry.decode_response(
+        registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0), 18, 4, **how
+    ),
+    "key": lambda **how: registry.decode_record(registry.encode_record(KEY, 0), "group", **how),
+    "value": lambda **how: registry.decode_record(
+        registry.encode_record(messages.OffsetCommitValue(), 3), "group", KEY, **how
+    ),
+    "metadata": lambda **how: registry.decode_record(
+        registry.encode_record(messages.BrokerRegistrationChangeRecord(), 0), "cluster", **how
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
+    import gc
+
+    frames = [FRAMES[kind](gc=choice) for choice in (True, False)]
+    assert frames[0] == frames[1] == FRAMES[kind]()
+    for frame, tracked in zip(frames, (True, tagwire.engine() != "native"), strict=True):
+        parts = [each for each in (frame.header, frame.message) if each is not None]
+        assert [gc.is_tracked(each) for each in parts] == [tracked] * len(parts)
+
+
 # ---------------------------------------------------------------- when the engines disagree
 
 

@@ -87,6 +87,13 @@ def test_a_key_without_a_value() -> None:
         registry.decode_record(VALUE, "group", Lonely())
 
 
+def test_a_null_value_deletes_what_its_key_names() -> None:
+    assert registry.decode_record(None, "group", key=KEY) == Frame(None, None, -1)
+    for log in ("group", "cluster"):
+        with pytest.raises(DecodeError, match="found null, expected bytes; only a coordinator's value may be null"):
+            registry.decode_record(None, log)
+
+
 def test_what_no_log_holds() -> None:
     with pytest.raises(EncodeError, match="is of kind request, which no log holds"):
         registry.encode_record(PollRequest(), 0)

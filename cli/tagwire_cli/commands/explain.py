@@ -9,14 +9,14 @@ import click
 from tagwire_cli.diagnostics import is_coloured
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
-from tagwire_cli.packages import find_message, find_registry, find_response, package_option, require_version
+from tagwire_cli.packages import error_note, find_message, find_registry, find_response, package_option, require_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tagwire.limits import Limits
     from tagwire.registry import Registry
-    from tagwire.tracer import Trace
+    from tagwire.tracer import Node, Trace
 
     Tracer = Callable[[bytes], Trace]
 
@@ -82,7 +82,7 @@ def command(
     if as_json:
         write_json(trace.to_json())
     else:
-        print_trace(trace)
+        print_trace(trace, error_note(registry))
     _exit_for(trace)
 
 
@@ -143,11 +143,11 @@ def _of_version(
     return lambda data: trace_response(registry, data, api_key, version, strict=strict, limits=limits), files
 
 
-def print_trace(trace: "Trace") -> None:
-    """The annotated bytes on standard output, coloured on a terminal."""
+def print_trace(trace: "Trace", note: "Callable[[Node], str] | None" = None) -> None:
+    """The annotated bytes on standard output, coloured on a terminal; `note` is as in `annotate`."""
     from tagwire.annotations import annotate
 
-    text = annotate(trace)
+    text = annotate(trace, note)
     if not is_coloured(sys.stdout):
         write_bytes(text.encode())
         return

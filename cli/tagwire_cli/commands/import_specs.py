@@ -20,7 +20,13 @@ __all__ = ["command"]
     help="Where the specs go: DIR/<component>/<Message>.json.",
 )
 @click.option("--component", metavar="NAME", help="The component, for sources whose names do not tell it.")
-def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
+@click.option(
+    "--error-codes",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the error codes of the newest kafka-clients jar to FILE, as a register.",
+)
+def command(sources: Sequence[Path], out: Path, component: str | None, error_codes: Path | None) -> None:
     """Write canonical specs from the jars of one Kafka release, or of many.
 
     JAR is a jar of org.apache.kafka, or a folder of *.json. Only facts are
@@ -39,8 +45,10 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     Examples:
       tagwire import kafka-*-4.4.0.jar --out specs
       tagwire import kafka-*.jar --out specs
+      tagwire import kafka-*.jar --out specs --error-codes registries/ErrorCode.json
       tagwire import my_specs --component orders --out message_specs
     """
+    from tagwire_generator.archive.error_codes import import_error_codes
     from tagwire_generator.archive.importer import import_release
 
     with progress_bar("import") as tell:
@@ -54,3 +62,5 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
 
         report = import_release(sources, out, component=component, progress=progress)
     click.echo(str(report))
+    if error_codes is not None:
+        click.echo(f"{error_codes}: the error codes of {import_error_codes(list(sources), error_codes)}")

@@ -1,14 +1,11 @@
 """`tagwire messages`: what messages a package has."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_registry, package_option
-
-if TYPE_CHECKING:
-    from tagwire.message import Message
 
 __all__ = ["command"]
 
@@ -41,10 +38,10 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
       tagwire messages --package inventory_messages
     """
     registry = find_registry(package)
-    messages = [registry[name] for name in registry.names()]
+    messages: list[type[Any]] = [registry[name] for name in registry.names()]
     _require("--kind", kind, {message.KIND for message in messages})
-    _require("--component", component, {message.COMPONENT for message in messages})
-    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, each.COMPONENT)]
+    _require("--component", component, {getattr(message, "COMPONENT", "") for message in messages})
+    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, getattr(each, "COMPONENT", ""))]
     if as_json:
         write_json([_facts(message) for message in chosen])
         return
@@ -56,13 +53,17 @@ def _require(option: str, value: str | None, known: set[str]) -> None:
         raise click.BadParameter(f"no message has {value!r}; there are {', '.join(sorted(known))}", param_hint=option)
 
 
-def _row(message: "type[Message]") -> tuple[str, ...]:
+def _row(message: "type[Any]") -> tuple[str, ...]:
+    if message.KIND == "format":
+        return message.NAME, message.KIND, "", "", "", ""
     key = "" if message.API_KEY is None else str(message.API_KEY)
     versions, flexible = str(message.VERSIONS), str(message.FLEXIBLE_VERSIONS)
     return message.NAME, message.KIND, key, message.COMPONENT, versions, flexible
 
 
-def _facts(message: "type[Message]") -> dict[str, Any]:
+def _facts(message: "type[Any]") -> dict[str, Any]:
+    if message.KIND == "format":
+        return {"name": message.NAME, "kind": message.KIND, "format": message.FORMAT}
     return {
         "name": message.NAME,
         "kind": message.KIND,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli.output import Column, print_table, write_json
-from tagwire_cli.packages import find_message, find_registry, package_option, require_version
+from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
 
 if TYPE_CHECKING:
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
+    from tagwire.record_format import RecordFormat
     from tagwire.registry import Registry
     from tagwire.rows import FieldRow
 
@@ -46,6 +47,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
     version, and what changed since the version before (`tagwire diff` has it all).
     With --version, what stands on the wire: types with their
     length encoding (compact, nullable), tagged fields where their section is.
+    A record format has no versions, and is shown in that way.
 
     \b
     Examples:
@@ -54,6 +56,12 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
       tagwire show MetadataResponse --json
     """
     registry = find_registry(package)
+    found: type[Any] = find_class(registry, name)
+    if found.KIND == "format":
+        if version is not None:
+            raise click.BadParameter(f"{name} is a record format, which has no versions", param_hint="--version")
+        _show_format(found, as_json=as_json)
+        return
     message = find_message(registry, name)
     if version is None:
         _show_versions(registry, message, as_json=as_json)
@@ -165,6 +173,19 @@ def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> No
         write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
         return
     click.echo(f"{message.NAME} v{version}: at least {root.minimum} bytes")
+    _print_wire(root)
+
+
+def _show_format(found: "type[RecordFormat]", *, as_json: bool) -> None:
+    root = found.layout().root
+    if as_json:
+        write_json({"name": found.NAME, "format": found.FORMAT, "minimumSize": root.minimum, **_struct(root)})
+        return
+    click.echo(f"{found.NAME}: record format {found.FORMAT}, at least {root.minimum} bytes")
+    _print_wire(root)
+
+
+def _print_wire(root: "StructLayout") -> None:
     rows = list(_wire_rows(root, 0))
     if rows:
         click.echo()

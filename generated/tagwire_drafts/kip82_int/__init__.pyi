@@ -9,6 +9,10 @@ from tagwire_drafts.kip82_int import produce_response as produce_response
 from tagwire_drafts.kip82_int import request_header as request_header
 from tagwire_drafts.kip82_int import response_header as response_header
 from tagwire_drafts.kip82_int.api_key import ApiKey as ApiKey
+from tagwire_drafts.kip82_int import ig_header_keys as ig_header_keys
+from tagwire_drafts.kip82_int.ig_header_keys import IgHeaderKeys as IgHeaderKeys
+from tagwire_drafts.kip82_int import kafka_header_keys as kafka_header_keys
+from tagwire_drafts.kip82_int.kafka_header_keys import KafkaHeaderKeys as KafkaHeaderKeys
 from tagwire_drafts.kip82_int.fetch_request import FetchRequest as FetchRequest
 from tagwire_drafts.kip82_int.fetch_response import FetchResponse as FetchResponse
 from tagwire_drafts.kip82_int.message_kip82_int import MessageKip82Int as MessageKip82Int

@@ -31,10 +31,7 @@ __all__ = ["Header", "MessageKip82IntKip87"]
 class Header(Struct):
     """A header of the record format kip82-int+kip87."""
 
-    __slots__ = (
-        "key",
-        "value",
-    )
+    __slots__ = ("key", "value")
 
     key: int
     """int32."""
@@ -59,15 +56,7 @@ class Header(Struct):
 class MessageKip82IntKip87(RecordFormat):
     """The record format kip82-int+kip87."""
 
-    __slots__ = (
-        "offset",
-        "magic",
-        "attributes",
-        "timestamp",
-        "key",
-        "headers",
-        "value",
-    )
+    __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "headers", "value")
 
     offset: int
     """int64, rewritten in place. The message's offset; in a wrapper's content it
@@ -145,7 +134,6 @@ class MessageKip82IntKip87(RecordFormat):
             "Headers",
             "[]Header",
             "0+",
-            default=(),
             struct=Header,
             form=Form(
                 ascending=Order(field="key", unsigned=True),

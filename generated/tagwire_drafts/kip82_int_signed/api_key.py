@@ -9,5 +9,4 @@ __all__ = ["ApiKey"]
 class ApiKey(IntEnum):
     """The API keys of the requests, by name."""
 
-    PRODUCE = 0
-    FETCH = 1
+    pass

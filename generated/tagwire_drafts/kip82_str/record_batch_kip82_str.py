@@ -41,10 +41,7 @@ __all__ = ["Header", "Message", "RecordBatchKip82Str"]
 class Header(Struct):
     """A header of the record format kip82-str."""
 
-    __slots__ = (
-        "key",
-        "value",
-    )
+    __slots__ = ("key", "value")
 
     key: str
     """string, length: uvarint."""
@@ -70,14 +67,7 @@ class Header(Struct):
 class Message(Struct):
     """A message of the record format kip82-str."""
 
-    __slots__ = (
-        "attributes",
-        "timestamp_delta",
-        "offset_delta",
-        "key",
-        "value",
-        "headers",
-    )
+    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     attributes: int
     """int8, 0x01 key_is_null, 0x02 value_is_null."""
@@ -141,7 +131,7 @@ class Message(Struct):
             nullable="0+",
             form=Form(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
         ),
-        FieldRow("headers", "Headers", "[]Header", "0+", default=(), struct=Header, form=Form(count="rest")),
+        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, form=Form(count="rest")),
     )
 
 
@@ -242,7 +232,6 @@ class RecordBatchKip82Str(RecordFormat):
             "Messages",
             "[]Message",
             "0+",
-            default=(),
             struct=Message,
             form=Form(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),

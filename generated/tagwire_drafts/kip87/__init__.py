@@ -12,13 +12,13 @@ _require_level(1, __name__)
 registry = _Registry(
     __name__,
     {
-        "FetchRequest": ("fetch_request", "request", 1, ""),
-        "FetchResponse": ("fetch_response", "response", 1, ""),
-        "MessageKip87": ("message_kip87", "format", None, ""),
-        "ProduceRequest": ("produce_request", "request", 0, ""),
-        "ProduceResponse": ("produce_response", "response", 0, ""),
-        "RequestHeader": ("request_header", "header", None, ""),
-        "ResponseHeader": ("response_header", "header", None, ""),
+        "FetchRequest": ("fetch_request", "request", 1, "clients"),
+        "FetchResponse": ("fetch_response", "response", 1, "clients"),
+        "MessageKip87": ("message_kip87", "format", None, "records"),
+        "ProduceRequest": ("produce_request", "request", 0, "clients"),
+        "ProduceResponse": ("produce_response", "response", 0, "clients"),
+        "RequestHeader": ("request_header", "header", None, "clients"),
+        "ResponseHeader": ("response_header", "header", None, "clients"),
     },
 )
 

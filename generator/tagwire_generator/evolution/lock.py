@@ -186,8 +186,12 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
 def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock:
     """The lock that releases the specs of `new`, and keeps what `old` knows beside them; None forgets it.
 
-    Whether that is a release that breaks the old one is not asked here.
+    Raises LockError for record formats. Whether that is a release that breaks the old one is not asked here.
     """
+    for spec in new.specs.values():
+        if spec.format is not None:
+            text = f"{spec.file}: is a record format, and a lock file holds messages"
+            raise LockError(f"{text}; hold formats against a revision (`tagwire breaking --against`)", file=spec.file)
     texts = {spec.name: new.texts[spec.file] for spec in new.specs.values()}
     baseline = old.baseline().specs if old else {}
     locked = {message.name: message for message in (old.messages if old else ())}

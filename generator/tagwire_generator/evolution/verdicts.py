@@ -18,6 +18,7 @@ from tagwire_generator.classes import message_class
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import StructPair, range_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
+from tagwire_generator.evolution.formats import format_findings
 from tagwire_generator.evolution.heads import head_findings
 from tagwire_generator.evolution.pairing import Pair, Pairing, api_of, pair_up
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
@@ -76,6 +77,8 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _pair_findings(pair: Pair, stability: Stability) -> list[Finding]:
     old, new = pair.old.spec, pair.new
+    if old.format is not None or new.format is not None:
+        return [] if old == new else list(format_findings(old, new))
     found: list[Finding] = []
     if old != new or pair.old.retired_tags:
         unstable = stability.unstable(old)

@@ -160,7 +160,9 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
         return 0
     read_type(s, format)
     if s.kind == TW_SOURCE_NULL or not fits(s, wanted):
-        raise ColumnError(f"{what} is of the Arrow type {format!r}; {FITTING.get(wanted, 'an integer')} was expected")
+        if what == "data":
+            raise no_bytes(type_name(format))
+        raise ColumnError(f"{what} is of the Arrow type {type_name(format)!r}; {FITTING.get(wanted, 'an integer')} was expected")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
         raise ColumnError(f"{what}: {array.n_buffers} buffers in an array of the type {format!r}, which has {needed}")

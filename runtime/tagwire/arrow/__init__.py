@@ -95,8 +95,8 @@ def encode_column(
 ) -> Any:
     """A column of structs as a column of encoded messages (binary); nulls stay nulls.
 
-    `data` is an Arrow array of structs, or a stream of them; the result has
-    what `data` had. Fields that the structs lack have their defaults. Integers
+    `data` is an Arrow array of structs or a stream of them, such as a table;
+    the result has what `data` had. Fields that the structs lack have their defaults. Integers
     may be of any width: each value is held against the range of its field.
     Lists may be large or of fixed size, text and bytes large ones or views,
     uuids 16 bytes of any kind. `version` and `versions` are as in

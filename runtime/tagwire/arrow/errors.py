@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 
-__all__ = ["ColumnError", "described", "in_row"]
+__all__ = ["ColumnError", "described", "in_row", "no_bytes"]
 
 E = TypeVar("E", bound=TagwireError)
 
@@ -27,3 +27,9 @@ def described(error: TagwireError) -> dict[str, Any]:
     if isinstance(error, EncodeError):
         return {"path": error.path, "offset": None, "reason": error.reason}
     return {"path": "", "offset": None, "reason": str(error)}
+
+
+def no_bytes(type_name: str) -> ColumnError:
+    """What is to be decoded is a column of something else."""
+    column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
+    return ColumnError(f"data is of the Arrow type {type_name!r}; a binary was expected{column}")

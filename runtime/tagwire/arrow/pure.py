@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tagwire.arrow.errors import ColumnError, described, in_row
+from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.layout_cursor import dotted
@@ -135,7 +135,7 @@ class PureDecoder(_Pure):
 
     def bytes_of(self, chunk: Any) -> list[Any]:
         if not (_is_bytes(self.pa, chunk.type) or _is_text(self.pa, chunk.type) or self.pa.types.is_null(chunk.type)):
-            raise ColumnError(f"data is of the Arrow type {str(chunk.type)!r}; a binary was expected")
+            raise no_bytes(str(chunk.type))
         values: list[Any] = chunk.cast(self.pa.binary()).to_pylist()
         return values
 

@@ -14,7 +14,7 @@ from tagwire.shown import near
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import default_uuid
 
-__all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "with_error"]
+__all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name", "with_error"]
 
 TAGS: Final = "unknown_tags"
 
@@ -45,6 +45,27 @@ _TYPE_NAMES: Final = {
     "u": "string",
     "z": "binary",
 }
+_OTHER_TYPE_NAMES: Final = {
+    "n": "null",
+    "e": "halffloat",
+    "f": "float",
+    "U": "large_string",
+    "vu": "string_view",
+    "Z": "large_binary",
+    "vz": "binary_view",
+    "+l": "list",
+    "+L": "large_list",
+    "+m": "map",
+    "+s": "struct",
+}
+
+
+def type_name(format: str) -> str:
+    """The name of an Arrow type that others gave, as far as we know it; else its format in the C data interface."""
+    kind, _, width = format.partition(":")
+    if kind in ("w", "+w") and width.isdecimal():
+        return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
+    return (_TYPE_NAMES | _OTHER_TYPE_NAMES).get(format, format)
 
 
 class Column:

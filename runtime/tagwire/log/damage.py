@@ -4,14 +4,17 @@ Two ways over a fault, and no third. If the batch at fault says how long it is,
 and a whole batch or the end of the data is there, its length is right and the
 rest of it is skipped: nothing in it is looked at, so that no value of a record
 is taken for a batch. If not, the next bytes are tried one after the other: a
-candidate is a batch only if length, magic byte and checksum agree, and its
-offsets go on from those before. What is skipped is always reported.
+candidate is a batch only if length, magic byte and checksum agree, its offsets
+go on from those before, and its records can be read: magic bytes are under no
+checksum, and with a wrong one the bytes of a batch may look like those of
+another format a little further on. What is skipped is always reported.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tagwire.errors import DecodeError
 from tagwire.log.errors import LogError
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
@@ -78,6 +81,8 @@ def _maybe(scan: Scan, position: int) -> Iterator[int]:
 def _is_whole(scan: Scan, position: int, last: int) -> bool:
     try:
         batch = scan.batch(position)
-    except LogError:
+        for _ in batch:
+            pass
+    except DecodeError:
         return False
     return last < batch.base_offset <= batch.last_offset

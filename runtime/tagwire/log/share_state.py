@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from tagwire.log.topics import Entry
 
-__all__ = ["SharePartition"]
+__all__ = ["Range", "SharePartition", "merged"]
 
 
-class _Range(NamedTuple):
+class Range(NamedTuple):
     """Offsets in one state."""
 
     first: int
@@ -43,7 +43,7 @@ class SharePartition:
         batches = tuple(map(self._batch, ranges))
         self.value = self.value.replace(**changes, state_batches=batches)
 
-    def _batch(self, each: _Range) -> Any:
+    def _batch(self, each: Range) -> Any:
         make: Any = next(row.struct for row in self.value.FIELDS if row.name == "state_batches")
         return make(
             first_offset=each.first, last_offset=each.last, delivery_count=each.deliveries, delivery_state=each.state
@@ -56,11 +56,11 @@ class SharePartition:
         return key | value
 
 
-def _range(batch: Any) -> _Range:
-    return _Range(batch.first_offset, batch.last_offset, batch.delivery_count, batch.delivery_state)
+def _range(batch: Any) -> Range:
+    return Range(batch.first_offset, batch.last_offset, batch.delivery_count, batch.delivery_state)
 
 
-def merged(ranges: list[_Range], start: int) -> list[_Range]:
+def merged(ranges: list[Range], start: int) -> list[Range]:
     """The ranges without overlaps, from `start` on."""
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
@@ -68,8 +68,8 @@ def merged(ranges: list[_Range], start: int) -> list[_Range]:
         over = [each for each in ranges if each.first <= first and each.last >= after - 1]
         if over:
             best = max(over, key=lambda each: (each.deliveries, each.state))
-            pieces.append(_Range(first, after - 1, best.deliveries, best.state))
-    joined: list[_Range] = []
+            pieces.append(Range(first, after - 1, best.deliveries, best.state))
+    joined: list[Range] = []
     for piece in pieces:
         before = joined[-1] if joined else None
         if before and before.last + 1 == piece.first and before[2:] == piece[2:]:

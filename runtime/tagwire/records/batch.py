@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import Limits
+from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
 from tagwire.records.record import Record
 from tagwire.records.walk import Walk, max_timestamp, unpacked
@@ -163,6 +164,13 @@ class RecordBatch:
         return Messages(self._format, self._head, self.codec, self._start, self._limits)
 
     def __iter__(self) -> Iterator[Record]:
+        records = self._records()
+        if self._limits.records is None and self._limits.headers is None:
+            return records
+        stated = len(self) if "count" in self._format.fields else 0
+        return bounded(records, stated, self.format, self._start, self._limits)
+
+    def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
             walk, self._begun = self._begun or self._walk(), None
             return iter(walk)

@@ -2,14 +2,17 @@
 
 KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`,
 `is_tombstone`. Header keys are text, or the int32 of KIP-82's first draft; of
-an int key there is one value, and setting it again replaces it.
+an int key there is one value, and setting it again replaces it. A key that is
+a member of a register is written and read by its codec, if it has one.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
-from tagwire.errors import EncodeError
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.record import Header, HeaderKey, Headerset, Record
+from tagwire.register import Register
 from tagwire.shown import shown
 
 __all__ = ["ConsumerRecord", "ProducerRecord"]
@@ -29,10 +32,15 @@ class _WithHeaders:
         return tuple(self._headers)
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
-        """The last value of a key, through `deserializer` if one is given; None where there is none."""
+        """The last value of a key; None where there is none.
+
+        `deserializer` makes it of the bytes, else the codec of a key of a register.
+        Raises DecodeError for bytes that the codec did not write.
+        """
+        wanted = _signed(key) if isinstance(key, int) else key
         for name, value in reversed(self._headers):
-            if name == key:
-                return value if deserializer is None or value is None else deserializer(value)
+            if name == wanted:
+                return None if value is None else _read(key, value) if deserializer is None else deserializer(value)
         return None
 
 
@@ -51,9 +59,11 @@ class ProducerRecord(_WithHeaders):
         timestamp: int = -1,
         headers: Iterable[Header] = (),
         tombstone: bool | None = None,
+        allow_reserved: bool = False,
     ) -> None:
         """A null value is a tombstone, as it always was; `tombstone=True` makes any value one.
 
+        `allow_reserved` lets `headers` have keys that the proposal reserves.
         Raises EncodeError for a null value with `tombstone=False`: an old reader
         would take it for a delete.
         """
@@ -72,7 +82,7 @@ class ProducerRecord(_WithHeaders):
         self.tombstone = tombstone
         self._headers = []
         for name, content in headers:
-            self.set_header(name, content)
+            self.set_header(name, content, allow_reserved=allow_reserved)
 
     @property
     def is_tombstone(self) -> bool:
@@ -84,13 +94,16 @@ class ProducerRecord(_WithHeaders):
         key: HeaderKey,
         value: Any,
         serializer: Serializer | None = None,
+        *,
+        allow_reserved: bool = False,
     ) -> None:
         """Set a header; an int key replaces what it had, a text is added.
 
-        `serializer` makes the bytes of the value. Raises EncodeError for a value
-        that is no bytes then, or an int key that is no int32.
+        `serializer` makes the bytes of the value, else the codec of a key of a
+        register. Raises EncodeError for a value that is no bytes then, an int key
+        that is no int32, or one that the proposal reserves (unless that is asked for).
         """
-        content = value if serializer is None else serializer(value)
+        content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
             self._refuse(key, f"{shown(content)} is no bytes-like object; give a serializer")
         owned = None if content is None else bytes(content)
@@ -99,11 +112,24 @@ class ProducerRecord(_WithHeaders):
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
             self._refuse(key, "a header key is a text or an int32")
-        number = key - (1 << 32) if key >= 1 << 31 else key
+        found = None if allow_reserved else range_of(key & 0xFFFFFFFF)
+        if found is not None and found.reserved:
+            self._refuse(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
+        number = _signed(key)
         others = [header for header in self._headers if header[0] != number]
         self._headers = sorted([*others, (number, owned)], key=_unsigned)
 
-    def _refuse(self, key: object, reason: str) -> None:
+    def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
+        """The value through the codec of its key; as it is where there is none, or it is bytes already."""
+        codec = key.codec if isinstance(key, Register) else ""
+        if not codec or isinstance(value, bytes | bytearray | memoryview):
+            return value
+        try:
+            return CODECS[codec][0](value)
+        except CODEC_FAULTS:
+            self._refuse(key, f"{shown(value)} is nothing that the codec {codec} of its key writes")
+
+    def _refuse(self, key: object, reason: str) -> NoReturn:
         path = f"headers[{shown(key)}]"
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
@@ -149,6 +175,29 @@ class ConsumerRecord(_WithHeaders):
     def is_tombstone(self) -> bool:
         """Whether it deletes its key in a compacted topic."""
         return self.value is None if self.tombstone is None else self.tombstone
+
+
+def _signed(key: int) -> int:
+    """An int key as it stands in a batch: an int32, also where it was said as an unsigned number."""
+    return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
+
+
+def _read(key: HeaderKey, value: bytes) -> Any:
+    """The value by the codec of its key, as bytes where there is none."""
+    codec = key.codec if isinstance(key, Register) else ""
+    if not codec:
+        return value
+    try:
+        return CODECS[codec][1](value)
+    except CODEC_FAULTS:
+        raise DecodeError(
+            message_name="headers",
+            version=None,
+            path=f"headers[{shown(key)}]",
+            offset=0,
+            found=f"{len(value)} bytes that are no {codec}",
+            expected=f"what the codec {codec} of the key writes",
+        ) from None
 
 
 def _unsigned(header: Header) -> tuple[int, int]:

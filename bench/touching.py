@@ -1,0 +1,52 @@
+"""Reading a whole decoded message: every field of every struct, every element of every array.
+
+Some libraries decode little and make an object when it is asked for, others make
+all at once; what a program pays that looks at everything is the two together.
+The reader is made from a decoded message and does the same for all libraries:
+each struct's fields by one call into C, so that the time is the library's.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+__all__ = ["Fields", "attributes", "reader"]
+
+Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
+"""For an object of a library: what reads all fields of such a struct; None for what is no struct."""
+
+
+def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """What reads attributes of a struct, of which there are two or more."""
+    if len(names) < 2:
+        raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
+    return attrgetter(*names)
+
+
+def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
+    """What reads all of messages like `sample`; None for a value that has no parts."""
+    struct = fields(sample)
+    if struct is not None:
+        return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
+    if isinstance(sample, str | bytes) or not isinstance(sample, Sequence):
+        return None
+    element = reader(sample[0], fields) if len(sample) else None
+    if element is None:
+        return tuple  # a tuple's own elements are there; others are made, or at least looked at
+    return lambda array: deque(map(element, array), 0)
+
+
+def _struct_reader(
+    struct: Callable[[Any], Sequence[Any]], found: list[Callable[[Any], object] | None]
+) -> Callable[[Any], object]:
+    parts = [(place, part) for place, part in enumerate(found) if part is not None]
+    if not parts:
+        return struct
+
+    def read(value: Any) -> None:
+        values = struct(value)
+        for place, part in parts:
+            part(values[place])
+
+    return read

@@ -1,0 +1,38 @@
+"""The limits on records and headers: held while a batch is iterated, whoever reads its records.
+
+Records come one at a time, so what a limit stops was never all in memory. A
+batch that states its count is refused before its first record.
+"""
+
+from collections.abc import Iterator
+
+from tagwire.errors import LimitError
+from tagwire.limits import Limits
+from tagwire.records.record import Record
+
+__all__ = ["bounded"]
+
+
+def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
+    """The records of the batch at `offset`, as long as the limits allow. Raises LimitError."""
+    most = limits.records
+    if most is not None and stated > most:
+        raise _beyond(name, "", offset, f"{stated} records", "records", most)
+    for index, record in enumerate(records):
+        if most is not None and index >= most:
+            raise _beyond(name, f"[{index}]", offset, f"{index + 1} records", "records", most)
+        if limits.headers is not None and len(record.headers) > limits.headers:
+            path, found = f"[{index}].headers", f"{len(record.headers)} headers"
+            raise _beyond(name, path, offset, found, "headers", limits.headers)
+        yield record
+
+
+def _beyond(name: str, path: str, offset: int, found: str, limit: str, most: int) -> LimitError:
+    return LimitError(
+        message_name=name,
+        version=None,
+        path=f"records{path}",
+        offset=offset,
+        found=found,
+        expected=f"at most {most} (Limits.{limit})",
+    )

@@ -1,0 +1,58 @@
+"""Registers of keys: the base of generated constants, with names both ways.
+
+A member is the key as an int, so it goes wherever the number goes. Its name is
+that of the constant; `text` is what people call it.
+"""
+
+from enum import IntEnum
+
+__all__ = ["KeyRange", "Register"]
+
+
+class KeyRange:
+    """The keys from `first` to `last`, both included, and who gives them out."""
+
+    __slots__ = ("first", "last", "name", "reserved")
+
+    def __init__(self, name: str, first: int, last: int, *, reserved: bool = False) -> None:
+        self.name = name
+        self.first = first
+        self.last = last
+        self.reserved = reserved
+        """Its keys are not to be used."""
+
+    def __contains__(self, key: int) -> bool:
+        return self.first <= key <= self.last
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: 0x{self.first:08X} to 0x{self.last:08X}>"
+
+
+class Register(IntEnum):
+    """The keys of one register."""
+
+    _value_: int
+    text: str
+    """What people call the key: the name of the constant, where the register says no other."""
+    codec: str
+    """How a header's value is written, "" where the register does not say: see `tagwire.records`."""
+
+    def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
+        member = int.__new__(cls, key)
+        member._value_ = key
+        member.text = text
+        member.codec = codec
+        return member
+
+    def __init__(self, *_: object) -> None:
+        self.text = self.text or self.name
+
+    @classmethod
+    def name_of(cls, key: int) -> str | None:
+        """What people call a key; None for one that the register does not have."""
+        return next((member.text for member in cls if member == key), None)
+
+    @classmethod
+    def key_of(cls, text: str) -> "Register | None":
+        """The key that people call so; None where there is none."""
+        return next((member for member in cls if member.text == text), None)

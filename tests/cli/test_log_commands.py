@@ -1,0 +1,193 @@
+"""`tagwire log`: dump, stat, verify, state, salvage."""
+
+import base64
+import gzip
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire.records import Record, build
+from tagwire_cli.app import app
+
+DATA = Path(__file__).parents[1] / "data" / "logs"
+SEGMENT = "00000000000000000000.log"
+BATCH_FIELDS = (
+    "baseOffset",
+    "magic",
+    "compression",
+    "timestampType",
+    "isTransactional",
+    "isControl",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+)
+RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(DATA / "logs.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["log", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def rows(*arguments: object) -> list[dict[str, Any]]:
+    code, out, err = run(*arguments, "--json")
+    assert (code, err) == (0, "")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def in_hex(text: str | None) -> str | None:
+    return None if text is None else base64.b64decode(text).hex()
+
+
+def test_dump_says_what_kafka_reads(logs: Path) -> None:
+    lines = gzip.decompress((DATA / "kafka_reader.jsonl.gz").read_bytes()).splitlines()
+    expected = []
+    for row in sorted(map(json.loads, lines), key=lambda row: (row["file"].rpartition("/")[0], row["file"])):
+        if row["file"].endswith(".log"):
+            batch = {name: row["batch"][name] for name in BATCH_FIELDS}
+            for record in row["records"]:
+                expected.append(
+                    {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
+                )
+    found = rows("dump", logs)
+    assert all(list(row) == ["file", *BATCH_FIELDS, *RECORD_FIELDS] for row in found)
+    for row in found:
+        row["key"], row["value"] = in_hex(row["key"]), in_hex(row["value"])
+        row["headers"] = [[key, in_hex(value)] for key, value in row["headers"]]
+    assert found == expected
+
+
+def test_dump_from_an_offset_on(logs: Path) -> None:
+    folder = logs / "kafka4" / "alpha-delrec-0"
+    assert rows("dump", folder)[0]["offset"] == 60
+    assert rows("dump", folder, "--from-log-start")[0]["offset"] <= 77
+    assert rows("dump", folder, "--start-offset", 131)[0]["baseOffset"] == 120
+    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] >= 150
+    assert rows("dump", folder, "--start-offset", 9999) == []
+
+
+def test_dump_with_messages(logs: Path) -> None:
+    found = rows("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
+    assert {row["message"]["type"] for row in found} >= {"TopicRecord", "leader_change"}
+    commit, *_ = rows("dump", logs / "kafka0.8" / "__consumer_offsets-0" / SEGMENT, "--messages")
+    assert commit["message"]["key"]["topic"] and commit["message"]["value"]["offset"] >= 0
+    markers = rows("dump", logs / "kafka4" / "alpha-txn-many-0", "--messages")
+    assert {row["message"]["type"] for row in markers if "message" in row} == {"abort", "commit"} or {
+        row["message"]["type"] for row in markers if "message" in row
+    } == {"abort"}
+    code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
+    assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
+
+
+def test_dump_as_text(tmp_path: Path) -> None:
+    records = [
+        Record(0, 300, None, b"v\n", (("h", None), ("h", b"x"))),
+        Record(1, 301, "ключ".encode(), b"\xff"),
+        Record(2, 302, b"", None),
+    ]
+    (tmp_path / "a.log").write_bytes(build(records, "v2").encode())
+    _, out, _ = run("dump", tmp_path / "a.log")
+    assert out.splitlines() == [
+        "0\t300\t<null>\t<760a>\th=<null>, h=x",
+        "1\t301\tключ\t<ff>",
+        "2\t302\t\t<null>",
+    ]
+
+
+def test_dump_of_header_keys_that_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(build([Record(0, 300, b"", b"", ((7, b"x"),))], "kip82-int").encode())
+    assert rows("dump", tmp_path / "a.log", "--format", "kip82-int")[0]["headers"] == [[7, "eA=="]]
+
+
+def test_dump_stops_at_a_fault(logs: Path, tmp_path: Path) -> None:
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    (tmp_path / "a.log").write_bytes(data[:-1])
+    code, out, err = run("dump", tmp_path / "a.log", "--json")
+    assert code == 1 and len(out.splitlines()) > 200 and "a.log: log: byte 7449: found a batch of" in err
+    assert run("dump", tmp_path / "a.log", "--partial")[0] == 0
+    bad = build([Record(0, 300, b"k", b"v")], "v2").replace(count=2).encode()
+    (tmp_path / "a.log").write_bytes(data + bad)
+    code, _, err = run("dump", tmp_path / "a.log")
+    assert code == 1 and f"byte {len(data) + 61}: found a count of 2" in err
+
+
+def test_stat(logs: Path) -> None:
+    (row,) = rows("stat", logs / "kafka28" / "alpha-upgrade2-0")
+    assert row["formats"] == {"v0": 23, "v1": 23, "v2": 4} and row["records"] == 240 and row["endOffset"] == 240
+    found = rows("stat", logs / "kafka4")
+    assert sum(row["controlBatches"] for row in found) > 10 and sum(row["emptyBatches"] for row in found) > 0
+    assert any(row["file"].endswith(".checkpoint") for row in found)
+    code, out, _ = run("stat", logs / "kafka4" / "alpha-empty-0", logs / "kafka28" / "alpha-upgrade2-0")
+    assert code == 0 and "v0 23, v1 23, v2 4" in out
+
+
+def test_verify(logs: Path, tmp_path: Path) -> None:
+    found = rows("verify", logs)
+    assert all(list(row) == ["file", "batches", "records", "bytes", "problems"] for row in found)
+    assert all(row["problems"] == [] for row in found)
+    assert any(row["file"].endswith("recovery-point-offset-checkpoint") for row in found)
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    path = tmp_path / SEGMENT
+    path.write_bytes(data[:100] + b"\xff" + data[101:])
+    code, out, _ = run("verify", path, "--json")
+    (report,) = map(json.loads, out.splitlines())
+    assert code == 1 and [list(each) for each in report["problems"]] == [["position", "rule", "message"]]
+    code, out, err = run("verify", tmp_path)
+    assert code == 1 and f"{path}:93: TWL104 crc: found" in out and err == "1 file, 1 problem\n"
+
+
+def test_state(logs: Path) -> None:
+    code, out, _ = run("state", logs / "kafka4", "--json")
+    assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
+    code, out, _ = run("state", logs)
+    assert code == 0 and "complete commit" in out and "alpha-delrec" in out
+    code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
+    assert code == 1 and "none of these partitions" in err
+
+
+def test_salvage(logs: Path, tmp_path: Path) -> None:
+    source = tmp_path / "broken" / "alpha-0"
+    source.mkdir(parents=True)
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    (source / SEGMENT).write_bytes(data[:100] + b"\xff" + data[101:])
+    code, out, err = run("salvage", source, "--output", tmp_path / "saved")
+    assert code == 1 and "49 whole batches, 239 records kept" in out
+    assert "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
+    assert run("verify", tmp_path / "saved")[0] == 0
+    code, _, err = run("salvage", source, "--output", tmp_path / "saved")
+    assert code == 1 and "it is there already" in err
+    code, out, _ = run("salvage", tmp_path / "saved", "--output", tmp_path / "again", "--json")
+    assert code == 0 and json.loads(out)["lost_bytes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("dump", "missing"), 2, "does not exist"),
+        (("dump", "."), 1, "there is no partition in it"),
+        (("salvage", "a.log", "--output", "b"), 1, "name the folder of its partition"),
+        (("dump", "a.log", "--format", "v22"), 1, "there is no record format"),
+        (("dump", "a.log", "--limit", "x=1"), 2, "is no NAME=N"),
+        (("shrink",), 2, "No such command"),
+    ],
+)
+def test_what_is_refused(
+    arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.log").write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
+    found, _, err = run(*arguments)
+    assert found == code and sentence in err

@@ -1,0 +1,132 @@
+"""Changes of record formats: whatever the bytes say must stay."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire_generator.evolution.lock import LockError, updated_lock
+from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.evolution.verdicts import compare_specs
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.reader import load, read_spec
+
+SPECS = Path(__file__).parents[3] / "message_specs"
+
+RECORD: list[dict[str, Any]] = [
+    {"name": "Length", "type": "varint", "lengthOf": "rest"},
+    {"name": "OffsetDelta", "type": "varint", "deltaOf": "BaseOffset"},
+    {"name": "Value", "type": "bytes", "length": "varint", "nullable": True},
+]
+FIELDS: list[dict[str, Any]] = [
+    {"name": "BaseOffset", "type": "int64"},
+    {"name": "Magic", "type": "int8", "equals": 9},
+    {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
+    {
+        "name": "Attributes",
+        "type": "int16",
+        "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}],
+    },
+    {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
+    {"name": "Count", "type": "int32", "countOf": "Records"},
+    {"name": "Records", "type": "[]Record", "compression": "Attributes.Compression", "fields": RECORD},
+]
+
+
+def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
+    head = {"name": "Letters", "type": "format", "format": "letters", "discriminator": "Magic", "fields": fields}
+    message = read_spec(json.dumps(head | changes)).message
+    assert message is not None, read_spec(json.dumps(head | changes)).problems
+    return message
+
+
+def changed(path: str, **changes: Any) -> MessageSpec:
+    """The good one with keys of a field changed; None takes a key away."""
+    fields = json.loads(json.dumps(FIELDS))
+    outer, _, inner = path.partition(".")
+    field = next(each for each in fields if each["name"] == outer)
+    if inner:
+        field = next(each for each in field["fields"] if each["name"] == inner)
+    field.update(changes)
+    for key in [key for key, value in field.items() if value is None]:
+        del field[key]
+    return spec(fields)
+
+
+def swapped(fields: list[dict[str, Any]], one: int, other: int) -> list[dict[str, Any]]:
+    made = list(fields)
+    made[one], made[other] = made[other], made[one]
+    return made
+
+
+BITS = FIELDS[3]["bits"]
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (spec(), []),
+        (spec(claims=[{"field": "Magic", "value": 9, "bytes": 1}]), []),
+        (changed("BaseOffset", rewritten=True), []),
+        (changed("BaseOffset", about="Where it begins."), []),
+        (changed("Magic", equals=8), [("TW914", "magic"), ("TW921", "magic")]),
+        (changed("Stamp", type="varlong"), [("TW914", "stamp")]),
+        (changed("Stamp", when=None), [("TW914", "stamp")]),
+        (changed("Stamp", when={"field": "Attributes.HasStamp", "equals": 0}), [("TW914", "stamp")]),
+        (changed("Crc", covers="Count"), [("TW914", "crc")]),
+        (
+            changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
+            [("TW914", "attributes"), ("TW914", "stamp")],
+        ),
+        (changed("Records", compression=None), [("TW914", "records")]),
+        (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
+        (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),
+        (changed("Records.Value", nullable=None), [("TW914", "records.value")]),
+        (spec(swapped(FIELDS, 0, 1)), [("TW914", "")]),
+        (spec([*FIELDS[:2], {"name": "New", "type": "int8"}, *FIELDS[2:]]), [("TW914", "new")]),
+        (spec([{"name": "Old", "type": "int8"}, *FIELDS[:1], *FIELDS[1:]]), [("TW914", "old")]),
+        (spec([*FIELDS[:4], *FIELDS[5:]]), [("TW914", "")]),
+        (spec(format="mails"), [("TW940", "")]),
+        (changed("Records.Value", name="Content"), [("TW941", "records.content")]),
+    ],
+)
+def test_changes_of_a_format(new: MessageSpec, expected: list[tuple[str, str]]) -> None:
+    assert sorted((finding.rule, finding.path) for finding in compare_specs([spec()], [new])) == sorted(expected)
+
+
+def test_a_renamed_field_is_found_by_those_that_speak_of_it() -> None:
+    fields = json.loads(
+        json.dumps(FIELDS)
+        .replace("BaseOffset", "FirstOffset")
+        .replace("HasStamp", "Stamped")
+        .replace("Compression", "Codec")
+    )
+    found = {(finding.rule, finding.path) for finding in compare_specs([spec()], [spec(fields)])}
+    assert found == {("TW941", "first_offset"), ("TW920", "attributes")}
+
+
+def test_a_format_that_became_a_message() -> None:
+    message = read_spec('{"name": "Letters", "type": "data", "validVersions": "0", "flexibleVersions": "none"}').message
+    assert message is not None
+    for old, new in ((spec(), message), (message, spec())):
+        assert [finding.rule for finding in compare_specs([old], [new])] == ["TW923"]
+
+
+@pytest.mark.parametrize("path", sorted(SPECS.glob("records/*.json")), ids=lambda path: path.stem)
+def test_formats_of_the_field_hold_against_themselves(path: Path) -> None:
+    assert compare_specs([load(path)], [load(path)]) == ()
+
+
+def test_a_lock_file_takes_no_formats() -> None:
+    data = SpecData("Letters.json", "", (SPECS / "records" / "MessageV0.json").read_bytes())
+    texts = SpecReader().read([data], SpecOptions())
+    with pytest.raises(LockError, match=r"is a record format, and a lock file holds messages; .* --against"):
+        updated_lock(None, texts, SpecOptions())
+
+
+def test_registers_are_not_compared() -> None:
+    data = SpecData("E.json", "", (SPECS / "registries" / "kafka" / "ErrorCode.json").read_bytes())
+    texts = SpecReader().read([data], SpecOptions())
+    assert (texts.specs, texts.invalid) == ({}, {})

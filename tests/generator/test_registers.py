@@ -1,0 +1,143 @@
+"""Registers: read with places, refused by rule, rendered as constants with names both ways."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spec_projects import make_project
+
+import tagwire_messages as messages
+from tagwire.errors import SpecError
+from tagwire_drafts import kip82_int
+from tagwire_drafts.kip82_int import ig_header_keys, kafka_header_keys
+from tagwire_generator.pipeline import generate
+from tagwire_generator.reader import load, read_spec
+from tagwire_generator.rules import RULES
+from tagwire_generator.settings import load as load_settings
+
+RANGES = [
+    {"name": "Low", "first": 0, "last": "0x0F"},
+    {"name": "High", "first": 16, "last": "31"},
+    {"name": "Reserved", "first": 32, "last": 63, "reserved": True},
+]
+
+
+def register(*entries: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"name": "Keys", "type": "register", "keys": "uint32", "ranges": RANGES, "entries": list(entries)} | changes
+
+
+def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> dict[str, Any]:
+    return {"key": key, "name": name, "range": range, **more}
+
+
+def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
+    """Rules and lines; an entry stands on a line of its own."""
+    text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
+    return [(problem.rule, problem.line) for problem in read_spec(text).problems]
+
+
+def test_a_register_is_read() -> None:
+    result = read_spec(json.dumps(register(entry("0x01", codec="int64"), entry(31, "c", "High", by="us"))))
+    assert result.problems == () and result.message is None and result.register is not None
+    assert [(each.key, each.name, each.codec) for each in result.register.entries] == [
+        (1, "a.b", "int64"),
+        (31, "c", ""),
+    ]
+    assert [str(each) for each in result.register.ranges][1] == "High (0x00000010 to 0x0000001F)"
+
+
+REFUSED = [
+    (register(entry(), entry(1, "c")), [("TW012", 7)]),
+    (register(entry(), entry(2, "a.b")), [("TW012", 7)]),
+    (register(entry(16)), [("TW013", 6)]),
+    (register(entry(-1, range=None), keys="uint16", ranges=[]), [("TW013", 3)]),
+    (register(entry(32768, range=None), keys="int16", ranges=[]), [("TW013", 3)]),
+    (register(entry(range="Middle")), [("TW014", 6)]),
+    (register(entry(range=None)), [("TW014", 6)]),
+    (register(entry(33, range="Reserved")), [("TW014", 6)]),
+    (register(ranges=[*RANGES, {"name": "Low", "first": 70, "last": 71}]), [("TW014", 6)]),
+    (register(ranges=[*RANGES, {"name": "Over", "first": 15, "last": 16}]), [("TW014", 6), ("TW014", 6)]),
+    (register(ranges=[*RANGES, {"name": "Back", "first": 71, "last": 70}]), [("TW014", 6)]),
+    (register(ranges=[*RANGES, {"name": "Far", "first": 71, "last": 2**32}]), [("TW014", 6)]),
+    (register(entry(name="9 lives")), [("TW015", 6)]),
+    (register(entry(name="ranges")), [("TW015", 6)]),
+    (register(entry(), entry(2, "a_b")), [("TW015", 7)]),
+    (register(name="keys"), [("TW206", 2)]),
+    (register(name="Registry"), [("TW207", 2)]),
+    (register(fields=[]), [("TW110", 5)]),
+    (register(keys="int8"), [("TW112", 2)]),
+    (register(entry(codec="gzip")), [("TW112", 6)]),
+    (register({"key": 1}), [("TW113", 6)]),
+    (register(entry("1.5")), [("TW114", 6)]),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), REFUSED)
+def test_what_is_refused(spec: dict[str, Any], expected: list[tuple[str, int]]) -> None:
+    assert found(spec) == expected
+
+
+def test_each_rule_about_registers_is_seen_to_refuse() -> None:
+    seen = {rule for _, rules in REFUSED for rule, _ in rules if rule.startswith("TW0")}
+    assert seen == {rule for rule in RULES if rule.startswith("TW0") and rule > "TW011"}
+
+
+def test_a_key_outside_its_range_is_told_with_the_range() -> None:
+    [problem] = read_spec(json.dumps(register(entry(16)))).problems
+    assert "the key 16 (0x00000010) of 'a.b' is outside its range Low (0x00000000 to 0x0000000F)" in problem.message
+
+
+def test_a_register_is_no_message(tmp_path: Path) -> None:
+    (tmp_path / "Keys.json").write_text(json.dumps(register(entry())))
+    with pytest.raises(SpecError, match="is a register, not a message"):
+        load(tmp_path / "Keys.json")
+
+
+def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> None:
+    root = make_project(tmp_path)
+    (root / "pyproject.toml").write_text((root / "pyproject.toml").read_text() + 'registers = "registers"\n')
+    (root / "registers").mkdir()
+    path = root / "registers" / "Keys.json"
+    path.write_text(json.dumps(register(entry(description='Says """ \\ and\nmore.'), suffix="_ID")))
+    [spec_set] = load_settings(root).sets
+    assert load_settings(root).set_of(path) == spec_set
+    for _ in range(2):  # rendered, then from the cache
+        package = generate(spec_set, jobs=1)
+        assert not package.has_errors
+        made: dict[str, Any] = {}
+        exec(package.files["keys.py"], made)
+        assert made["Keys"].A_B_ID == 1 and made["name_of"](1) == "a.b" and made["key_of"]("a.b") is made["Keys"].A_B_ID
+        assert '"Keys": "keys"' in package.files["__init__.py"] and "Keys as Keys" in package.files["__init__.pyi"]
+    path.write_text(json.dumps(register(entry(16))))
+    assert [problem.rule for problem in generate(spec_set, jobs=1).problems] == ["TW013"]
+
+
+# ---------------------------------------------------------------- ours
+
+
+def test_header_keys_have_the_proposal_s_own_spelling() -> None:
+    keys = kip82_int.KafkaHeaderKeys
+    assert (keys.CLIENT_ID_KEY, keys.CLUSTER_ID_KEY, keys.CORRELATION_ID_KEY) == (1, 2, 3)
+    assert kafka_header_keys.name_of(1) == "client.id" and kafka_header_keys.name_of(4) is None
+    assert kafka_header_keys.key_of("new.relic") == 2100001 == 0x200B21
+    assert int(keys.APPDYNAMICS_KEY) == 2100002
+    assert int(ig_header_keys.IgHeaderKeys.APP_NAME_KEY) == 1114000 == 0x10FF90
+    assert int(ig_header_keys.IgHeaderKeys.CHARGE_TAG_KEY) == 1050000 == 0x100590
+
+
+def test_the_ranges_of_the_proposal_have_no_gap() -> None:
+    ranges = kafka_header_keys.RANGES
+    assert [each.first for each in ranges] == [0, *(each.last + 1 for each in ranges[:-1])]
+    assert ranges[-1].last == 0xFFFFFFFF and sum(each.reserved for each in ranges) == 5
+    assert next(each.name for each in ranges if 0x00340010 in each) == "Testing - User"
+
+
+def test_error_codes_have_names_and_say_what_may_pass() -> None:
+    code = messages.ErrorCode
+    assert code(3).name == code(3).text == "UNKNOWN_TOPIC_OR_PARTITION" and code(3).is_retriable
+    assert int(code.NONE) == 0 and not code.NONE.is_retriable
+    assert not code.TOPIC_AUTHORIZATION_FAILED.is_retriable and code.NOT_LEADER_OR_FOLLOWER.is_retriable
+    assert code.name_of(-1) == "UNKNOWN_SERVER_ERROR" and code.name_of(9999) is None
+    assert [int(each) for each in code] == list(range(-1, len(code) - 1))
+    assert isinstance(messages.error_code.ErrorCode(6), int)

@@ -1,0 +1,196 @@
+"""Every byte of a small segment flipped, every length cut: verify names the place, salvage loses nothing outside it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tagwire import log
+from tagwire.log.salvage import salvage
+from tagwire.log.verify import verify_partition
+from tagwire.records import Record, build, read_batches
+
+CopyOf = Callable[[str], Path]
+SEGMENT = "00000000000000000000.log"
+V2_EPOCH = range(12, 16)
+"""Where the leader's epoch is in magic 2: no checksum covers it."""
+
+
+def small() -> list[bytes]:
+    """Batches of all formats, with gaps between their offsets."""
+    plain = build([Record(10, 300, b"k", b"v"), Record(11, 301, None, b"w", (("h", b"1"),))], "v2")
+    packed = build([Record(20, 400, b"kk", b"v" * 40), Record(21, 401, b"l", None)], "v2", compression="gzip")
+    wrapper = build([Record(4, 200, b"k", b"v" * 20), Record(5, 201, b"l", b"w" * 20)], "v1", compression="gzip")
+    message = build([Record(1, -1, b"k", b"v")], "v0")
+    last = build([Record(30, 500, b"k", b"v")], "v2")
+    return [batch.encode() for batch in (message, wrapper, plain, packed, last)]
+
+
+class Damaged:
+    """A partition of one segment, whose bytes are changed again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "alpha-0"
+        self.folder.mkdir()
+        self.output = folder / "saved"
+
+    def write(self, data: bytes) -> None:
+        (self.folder / SEGMENT).write_bytes(data)
+
+    def problems(self) -> list[log.Problem]:
+        (report,) = verify_partition(log.Partition(self.folder))
+        return report.problems
+
+    def saved(self) -> bytes:
+        (report,) = salvage(log.Partition(self.folder), self.output)
+        made = self.output / "alpha-0"
+        data = (made / SEGMENT).read_bytes()
+        assert [each.problems for each in verify_partition(log.Partition(made))] == [[], []]
+        assert (report.bytes, report.lost_bytes > 0) == (len(data), bool(report.problems))
+        for path in made.iterdir():
+            path.unlink()
+        made.rmdir()
+        return data
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Damaged:
+    return Damaged(tmp_path)
+
+
+def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
+    start = 0
+    for batch in batches:
+        yield start, start + len(batch)
+        start += len(batch)
+
+
+def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
+    """Whether a batch with another offset still stands in order among the others, and nothing else is wrong."""
+    others = [next(read_batches(batch)) for batch in batches]
+    try:
+        batch = next(read_batches(changed))
+        list(batch)
+    except Exception:
+        return False
+    low = others[number - 1].last_offset if number else -1
+    high = others[number + 1].base_offset if number + 1 < len(others) else 1 << 31
+    return low < batch.base_offset <= batch.last_offset < high
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
+def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
+    batches = small()
+    data = b"".join(batches)
+    missed = 0
+    for number, (start, end) in enumerate(places(batches)):
+        for at in range(start, end):
+            flipped = bytearray(data)
+            flipped[at] ^= mask
+            damaged.write(bytes(flipped))
+            found = damaged.problems()
+            saved = damaged.saved()
+            rest = [batch for each, batch in enumerate(batches) if each != number]
+            if not found:
+                missed += 1
+                assert at - start < 8 or (number >= 2 and at - start in V2_EPOCH), (number, at - start)
+                assert goes_on(batches, number, bytes(flipped[start:end]))
+                assert saved == bytes(flipped)
+                continue
+            following = len(data) if number + 1 == len(batches) else end + len(batches[number + 1])
+            assert all(start <= problem.position < following for problem in found), (number, at - start, found)
+            assert saved in (b"".join(rest), bytes(flipped)), (number, at - start)
+    assert missed < len(data) / 10
+
+
+def test_every_length_cut(damaged: Damaged) -> None:
+    batches = small()
+    data = b"".join(batches)
+    starts = [start for start, _ in places(batches)]
+    for size in range(len(data)):
+        damaged.write(data[:size])
+        found = damaged.problems()
+        begun = max(start for start in starts if start <= size)
+        is_end = not any(data[begun:size])  # the zeros that offsets begin with are as good as preallocated ones
+        assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
+        assert damaged.saved() == data[:begun]
+
+
+def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
+    batches = small()
+    damaged.write(batches[0] + b"garbage" * 9 + batches[2] + bytes(5) + batches[4])
+    one, two = damaged.problems()
+    begin, end = len(batches[0]), len(batches[0]) + 63
+    assert begin <= one.position < end and f"bytes {begin} to {end} are skipped" in one.message
+    assert two.position >= end + len(batches[2])
+    assert damaged.saved() == batches[0] + batches[2] + batches[4]
+
+
+def test_a_value_is_never_taken_for_a_batch(damaged: Damaged) -> None:
+    """A batch in a value, as in a topic of captures: its offsets would even go on."""
+    inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
+    outer = build([Record(12, 300, b"k", inner)], "v2").encode()
+    begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))
+    broken = bytearray(outer)
+    broken[-1] ^= 1
+    damaged.write(begin + bytes(broken) + end)
+    assert damaged.saved() == begin + end
+
+
+def test_one_wrong_offset_costs_one_batch(damaged: Damaged) -> None:
+    batches = [build([Record(n, 300, b"k", b"v")], "v2").encode() for n in range(10)]
+    for wrong in (0, 5, 900):
+        changed = wrong.to_bytes(8, "big") + batches[3][8:]
+        damaged.write(b"".join((*batches[:3], changed, *batches[4:])))
+        assert damaged.problems()
+        assert damaged.saved() in (b"".join((*batches[:3], *batches[4:])),)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kafka4/alpha-txn-many-0", "kafka4/__cluster_metadata-0", "kafka28/alpha-m0-segs-0", "kafka4/alpha-delrec-0"],
+)
+def test_what_is_whole_stays_as_it_is(name: str, logs: Path, tmp_path: Path) -> None:
+    partition = log.Partition(logs / name)
+    reports = salvage(partition, tmp_path)
+    assert all(not report.problems and not report.lost_bytes for report in reports)
+    made = tmp_path / name.split("/")[1]
+    for path in made.iterdir():
+        if path.suffix not in (".index", ".timeindex"):  # the broker's interval was another one
+            assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
+    assert all(not report.problems for report in verify_partition(log.Partition(made)))
+    left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}
+    assert left_out <= {".snapshot"}
+
+
+def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) -> None:
+    folder = copy_of("kafka4/__cluster_metadata-0")
+    whole = (folder / "leader-epoch-checkpoint").read_text()
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\nx")
+    (folder / "partition.metadata").write_text("?")
+    (snapshot,) = folder.glob("*.checkpoint")
+    snapshot.write_bytes(snapshot.read_bytes()[:-1])
+    *_, report = salvage(log.Partition(folder), tmp_path / "saved")
+    made = tmp_path / "saved" / folder.name
+    assert report.file == snapshot and report.bytes == 0 and report.lost_bytes == snapshot.stat().st_size
+    assert (made / "leader-epoch-checkpoint").read_text().split()[2:] == whole.split()[2:]
+    assert not (made / "partition.metadata").exists() and not (made / snapshot.name).exists()
+
+
+def test_nothing_is_written_over_and_nothing_is_left_half(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        salvage(partition, tmp_path, tell=interrupt)
+    assert list(tmp_path.iterdir()) == []
+    salvage(partition, tmp_path)
+    with pytest.raises(log.LogPathError, match="it is there already"):
+        salvage(partition, tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(log.LogPathError, match="can't be written"):
+        salvage(partition, tmp_path / "file")

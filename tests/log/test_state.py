@@ -1,0 +1,253 @@
+"""Kafka's own topics: every record a message, and what they add up to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import tagwire_messages as messages
+from tagwire import log
+from tagwire.log.cluster_state import ClusterState
+from tagwire.log.coordinator_state import share_partitions
+from tagwire.log.keyed_state import KeyedState
+from tagwire.log.share_state import merged
+from tagwire.log.state import entries, state
+from tagwire.log.topics import INTERNAL_TOPICS, Entry
+from tagwire.records import Record, build
+
+CopyOf = Callable[[str], Path]
+
+
+def state_of(*folders: Path) -> dict[str, Any]:
+    return state(map(log.Partition, folders), messages.registry)
+
+
+def test_every_record_of_every_topic_is_a_message(logs: Path) -> None:
+    names = set()
+    for partition in log.find_partitions(logs):
+        if partition.topic in INTERNAL_TOPICS:
+            for entry in entries(partition, messages.registry):
+                assert entry.to_json()["type"] == entry.name
+                assert entry.is_tombstone == (entry.version == -1)
+                names.add((entry.name, entry.version))
+    assert {
+        ("LegacyOffsetCommit", 0),
+        ("OffsetCommit", 1),
+        ("OffsetCommit", 4),
+        ("OffsetCommit", -1),
+        ("GroupMetadata", 0),
+        ("ConsumerGroupMemberMetadata", 0),
+        ("ShareUpdate", 0),
+        ("TransactionLog", 0),
+        ("TransactionLog", 1),
+        ("PartitionChangeRecord", 2),
+        ("commit", 0),
+        ("leader_change", 0),
+    } <= names
+
+
+def test_other_topics_have_no_messages(logs: Path) -> None:
+    partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
+    with pytest.raises(log.LogPathError, match="no messages that are known"):
+        next(entries(partition, messages.registry))
+    assert state([partition], messages.registry) == {}
+
+
+def test_the_cluster_is_what_is_on_its_disk(logs: Path) -> None:
+    cluster = state_of(logs / "kafka4" / "__cluster_metadata-0")["cluster"]
+    assert len(cluster["topics"]) == 59 and [each["brokerId"] for each in cluster["brokers"]] == [1]
+    for partition in log.LogDirectory(logs / "kafka4").partitions:
+        if partition.topic != "__cluster_metadata":
+            assert partition.topic is not None and partition.partition is not None
+            topic = cluster["topics"][partition.topic]
+            said = topic["partitions"][partition.partition]
+            assert messages.TopicRecord.from_json({"name": "", "topicId": topic["topicId"]}, 0).topic_id == (
+                partition.topic_id
+            )
+            assert said["leaderEpoch"] >= max((start.epoch for start in partition.leader_epochs), default=0)
+    assert {each["name"] for each in cluster["features"]} >= {"metadata.version", "share.version"}
+    assert len(cluster["acls"]) == 4 and len(cluster["scramCredentials"]) == 4 and cluster["delegationTokens"] == []
+
+
+def test_groups_and_their_offsets(logs: Path) -> None:
+    groups = state_of(logs / "kafka0.9" / "__consumer_offsets-0")["groups"]
+    assert {name: len(group["offsets"]) for name, group in groups.items()} == {"alpha-b0.9-okp9": 40}
+    new = state_of(logs / "kafka4" / "__consumer_offsets-1")["groups"]
+    assert all("offsets" in group for group in new.values())
+    assert all("pendingOffsets" not in group for group in new.values())
+
+
+def test_transactions_and_shares(logs: Path) -> None:
+    found = state_of(
+        logs / "kafka4" / "__transaction_state-0",
+        logs / "kafka4" / "__share_group_state-1",
+        logs / "kafka28" / "__transaction_state-1",
+    )
+    assert all(each["transactionStatus"] in range(8) for each in found["transactions"].values())
+    assert found["transactions"] and list(found) == ["transactions", "sharePartitions"]
+    assert {(each["groupId"], each["partition"]) for each in found["sharePartitions"]}
+
+
+def test_a_message_that_is_none_has_its_place(copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/__transaction_state-1")
+    bad = build([Record(0, 300, b"\0\0\0\2ab", b"\0\1garbage")], "v2").encode()
+    (folder / "00000000000000000000.log").write_bytes(bad)
+    with pytest.raises(log.LogError, match=r"TransactionLogValue.*of the record at offset 0") as caught:
+        state_of(folder)
+    assert caught.value.rule == "TWL106"
+
+
+# ---------------------------------------------------------------- folding, by hand
+
+
+def commit(partition: int, offset: int | None) -> Entry:
+    key = messages.OffsetCommitKey(group="g", topic="t", partition=partition)
+    value = None if offset is None else messages.OffsetCommitValue(offset=offset)
+    return Entry("OffsetCommit", key, value, -1 if value is None else 3)
+
+
+def marker(name: str) -> Entry:
+    return Entry(name, None, messages.EndTxnMarker(), 0)
+
+
+def offsets(keyed: KeyedState) -> dict[int, int]:
+    return {entry.key.partition: entry.value.offset for entry in keyed.entries()}
+
+
+def test_transactions_count_when_they_commit() -> None:
+    keyed = KeyedState()
+    keyed.add(0, commit(0, 10))
+    keyed.add(1, commit(0, 20), 7)
+    keyed.add(2, commit(1, 21), 7)
+    keyed.add(3, commit(2, 22), 8)
+    assert offsets(keyed) == {0: 10} and len(list(keyed.pending())) == 3
+    keyed.add(4, commit(1, 30))  # outside of the transaction, and later than in it
+    keyed.add(5, marker("commit"), 7)
+    keyed.add(6, marker("abort"), 8)
+    assert offsets(keyed) == {0: 20, 1: 30} and list(keyed.pending()) == []
+
+
+def test_a_tombstone_deletes_and_the_older_key_means_the_same() -> None:
+    keyed = KeyedState()
+    old = messages.LegacyOffsetCommitKey(group="g", topic="t", partition=0)
+    keyed.add(0, Entry("LegacyOffsetCommit", old, messages.LegacyOffsetCommitValue(offset=5), 0))
+    keyed.add(1, commit(0, 6))
+    assert offsets(keyed) == {0: 6}
+    keyed.add(2, commit(0, None))
+    assert offsets(keyed) == {}
+
+
+def cluster_of(*records: Any) -> dict[str, Any]:
+    cluster = ClusterState()
+    for record in records:
+        cluster.add(Entry(record.NAME, None, record, record.VERSIONS.highest))
+    return cluster.to_json()
+
+
+ID = UUID(int=77)
+TOPIC = messages.TopicRecord(name="t", topic_id=ID)
+PARTITION = messages.PartitionRecord(partition_id=0, topic_id=ID, replicas=[1, 2], isr=[1, 2], leader=1, leader_epoch=4)
+
+
+def change(**fields: Any) -> Any:
+    return messages.PartitionChangeRecord(partition_id=0, topic_id=ID, **fields)
+
+
+def config(name: str, value: str | None, topic: str = "t") -> Any:
+    return messages.ConfigRecord(resource_type=2, resource_name=topic, name=name, value=value)
+
+
+def test_changes_of_partitions() -> None:
+    cluster = cluster_of(TOPIC, PARTITION, change(isr=[1]), change(leader=2, adding_replicas=[3]))
+    (partition,) = cluster["topics"]["t"]["partitions"]
+    assert (partition["isr"], partition["replicas"], partition["addingReplicas"]) == ([1], [1, 2], [3])
+    assert (partition["leader"], partition["leaderEpoch"], partition["partitionEpoch"]) == (2, 5, 1)
+    elr = cluster_of(TOPIC, PARTITION, change(eligible_leader_replicas=[2]), messages.ClearElrRecord(topic_name="t"))
+    assert "eligibleLeaderReplicas" not in elr["topics"]["t"]["partitions"][0]
+
+
+def test_what_goes_with_a_topic() -> None:
+    records = (TOPIC, PARTITION, config("a", "1"), config("b", "2", "other"), messages.RemoveTopicRecord(topic_id=ID))
+    cluster = cluster_of(*records, change(leader=2))
+    assert cluster["topics"] == {} and [each["resourceName"] for each in cluster["configs"]] == ["other"]
+
+
+def test_transactions_of_metadata() -> None:
+    begin, end, abort = (
+        messages.BeginTransactionRecord(),
+        messages.EndTransactionRecord(),
+        messages.AbortTransactionRecord(),
+    )
+    assert list(cluster_of(begin, TOPIC)["topics"]) == []
+    assert list(cluster_of(begin, TOPIC, end)["topics"]) == ["t"]
+    assert list(cluster_of(begin, TOPIC, abort)["topics"]) == []
+
+
+def test_facts_and_what_takes_them_away() -> None:
+    broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True)
+    quota: dict[str, Any] = {"entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)], "key": "k"}
+    facts = (
+        broker,
+        messages.BrokerRegistrationChangeRecord(broker_id=1, fenced=-1, in_controlled_shutdown=1),
+        config("a", "1"),
+        messages.FeatureLevelRecord(name="f", feature_level=3),
+        messages.ClientQuotaRecord(**quota, value=5.0),
+        messages.UserScramCredentialRecord(name="u", mechanism=1),
+        messages.AccessControlEntryRecord(id=ID),
+        messages.DelegationTokenRecord(token_id="d"),
+        messages.RegisterControllerRecord(controller_id=9),
+    )
+    there = cluster_of(*facts)
+    (one,) = there["brokers"]
+    assert not one["fenced"] and one["inControlledShutdown"]
+    assert cluster_of(*facts, messages.FenceBrokerRecord(id=1))["brokers"][0]["fenced"]
+    assert not cluster_of(broker, messages.UnfenceBrokerRecord(id=1))["brokers"][0]["fenced"]
+    gone = cluster_of(
+        *facts,
+        messages.UnregisterBrokerRecord(broker_id=1),
+        config("a", None),
+        messages.FeatureLevelRecord(name="f", feature_level=0),
+        messages.ClientQuotaRecord(**quota, remove=True),
+        messages.RemoveUserScramCredentialRecord(name="u", mechanism=1),
+        messages.RemoveAccessControlEntryRecord(id=ID),
+        messages.RemoveDelegationTokenRecord(token_id="d"),
+        messages.UnregisterControllerRecord(controller_id=9),
+    )
+    full = {name for name, facts_now in there.items() if facts_now}
+    assert len(full) == 8 and {name for name in full if gone[name]} == set()
+
+
+@pytest.mark.parametrize(
+    ("ranges", "start", "expected"),
+    [
+        ([(0, 9, 1, 0)], 0, [(0, 9, 1, 0)]),
+        ([(0, 9, 1, 0)], 4, [(4, 9, 1, 0)]),
+        ([(0, 9, 1, 0), (3, 5, 1, 2)], 0, [(0, 2, 1, 0), (3, 5, 1, 2), (6, 9, 1, 0)]),
+        ([(0, 9, 2, 0), (3, 5, 1, 4)], 0, [(0, 9, 2, 0)]),
+        ([(0, 4, 1, 2), (5, 9, 1, 2)], 0, [(0, 9, 1, 2)]),
+        ([(0, 4, 1, 2), (6, 9, 1, 2)], 0, [(0, 4, 1, 2), (6, 9, 1, 2)]),
+        ([(0, 4, 1, 2)], 9, []),
+    ],
+)
+def test_batches_of_shares(ranges: list[Any], start: int, expected: list[Any]) -> None:
+    from tagwire.log.share_state import Range
+
+    assert [tuple(each) for each in merged([Range(*each) for each in ranges], start)] == expected
+
+
+def test_snapshots_and_updates_of_shares() -> None:
+    names: dict[str, Any] = {"group_id": "g", "topic_id": ID, "partition": 0}
+    key, update_key = messages.ShareSnapshotKey(**names), messages.ShareUpdateKey(**names)
+    snapshot = messages.ShareSnapshotValue(snapshot_epoch=3, start_offset=5, leader_epoch=2, delivery_complete_count=1)
+    batch = messages.share_update_value.StateBatch(first_offset=7, last_offset=8, delivery_state=2, delivery_count=1)
+    update = messages.ShareUpdateValue(
+        snapshot_epoch=3, start_offset=-1, leader_epoch=4, delivery_complete_count=-1, state_batches=[batch]
+    )
+    first, second = Entry("ShareSnapshot", key, snapshot, 0), Entry("ShareUpdate", update_key, update, 0)
+    assert share_partitions([second]) == []
+    (found,) = share_partitions([first, second])
+    assert (found["startOffset"], found["leaderEpoch"], found["deliveryCompleteCount"]) == (5, 4, 1)
+    assert [each["firstOffset"] for each in found["stateBatches"]] == [7]
+    assert share_partitions([first, second, Entry("ShareSnapshot", key, None, -1)]) == []
