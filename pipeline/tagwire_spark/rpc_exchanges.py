@@ -37,7 +37,7 @@ def exchanges(frames: Iterable[CapturedFrame]) -> Iterator[Exchange]:
     for frame in frames:
         key = (frame.run, frame.connection, frame.correlation_id)
         other = waiting.pop(key, None)
-        if other is not None and other.is_request is frame.is_request:  # the id was used again
+        if other is not None and not _fit(other, frame):  # the id was used again
             yield _exchange(other)
             other = None
         if other is None:
@@ -46,6 +46,14 @@ def exchanges(frames: Iterable[CapturedFrame]) -> Iterator[Exchange]:
             yield _exchange(frame, other)
     for frame in waiting.values():
         yield _exchange(frame)
+
+
+def _fit(first: CapturedFrame, second: CapturedFrame) -> bool:
+    """Whether they are a request and a response which, where that was noted, is of the same API and version."""
+    request, response = (first, second) if first.is_request else (second, first)
+    if not request.is_request or response.is_request:
+        return False
+    return response.api_key is None or (response.api_key, response.version) == _api(Exchange(request, None))
 
 
 def _exchange(*frames: CapturedFrame) -> Exchange:

@@ -187,7 +187,10 @@ def test_transactions_of_metadata() -> None:
 
 def test_facts_and_what_takes_them_away() -> None:
     broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True)
-    quota: dict[str, Any] = {"entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)], "key": "k"}
+    quota: dict[str, Any] = {
+        "entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)],
+        "key": "k",
+    }
     facts = (
         broker,
         messages.BrokerRegistrationChangeRecord(broker_id=1, fenced=-1, in_controlled_shutdown=1),

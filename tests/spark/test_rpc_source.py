@@ -44,7 +44,7 @@ def captured() -> list[dict[str, Any]]:
 
 
 def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
-    df = load(spark, CAPTURES)
+    df = load(spark, CAPTURES, body="none")
     rows = df.select("requestSize", "responseSize", "requestError", "responseError", "api", "apiVersion").collect()
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
     assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
@@ -104,12 +104,17 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("req", ASK, conn=1),
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
+        frame("req", ASK, conn=4),
+        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),  # not of this request's version
     )
     rows = sorted(
         (row.connection, row.line, row.requestSize is not None, row.responseSize is not None)
         for row in load(spark, path).collect()
     )
-    assert rows == [("1", 1, True, False), ("1", 4, True, True), ("2", 2, True, True), ("3", 6, False, True)]
+    assert rows == [("1", 1, True, False), ("1", 4, True, True), ("2", 2, True, True), ("3", 6, False, True)] + [
+        ("4", 7, True, False),
+        ("4", 8, False, True),
+    ]
 
 
 def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
@@ -160,7 +165,7 @@ def test_rows_that_are_no_frames(spark: "SparkSession", tmp_path: Path, line: st
     ("options", "text"),
     [
         ({"body": "struct"}, "api must say which"),
-        ({"bodies": "json"}, "'body'"),
+        ({"bodyy": "json"}, "'body'"),
         ({"api": "Metdata"}, "MetadataRequest"),
     ],
 )
@@ -179,8 +184,9 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     from scapy.utils import wrpcap
 
     def segment(number: int, data: bytes, *, asks: bool, flags: str = "PA") -> Any:
-        ends = {"sport": 40000, "dport": 9092} if asks else {"sport": 9092, "dport": 40000}
-        return Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(seq=number, flags=flags, **ends) / data
+        client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
+        (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
+        return Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
     start = (1 << 32) - 6  # sequence numbers begin again on the way
