@@ -78,7 +78,7 @@ def pcap_frames(path: str, port: int) -> "Iterator[CapturedFrame]":
                 if TCP not in packet or port not in (packet[TCP].dport, packet[TCP].sport):
                     continue
                 is_request = packet[TCP].dport == port
-                connection = _connection(packet[TCP], is_request)
+                connection = _connection(packet, is_request)
                 if packet[TCP].flags.S:  # a connection begins; its first byte is the next one
                     direction = directions[connection, is_request] = _Direction()
                     direction.next = (packet[TCP].seq + 1) % (2 * _HALF)
@@ -91,16 +91,14 @@ def pcap_frames(path: str, port: int) -> "Iterator[CapturedFrame]":
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None
 
 
-def _connection(tcp: Any, is_request: bool) -> str:
+def _connection(packet: Any, is_request: bool) -> str:
     """The client's address and port, and the broker's."""
-    ip = tcp.underlayer
+    ip, tcp = packet.getlayer("IP") or packet.getlayer("IPv6"), packet.getlayer("TCP")
     ends = (f"{ip.src}:{tcp.sport}", f"{ip.dst}:{tcp.dport}")
     return " -> ".join(ends if is_request else reversed(ends))
 
 
 def _payload(tcp: Any) -> bytes:
     """TCP's bytes, without what Ethernet pads short packets with."""
-    ip = tcp.underlayer
-    length = getattr(ip, "len", None)
-    size = length - ip.ihl * 4 if length is not None else ip.plen
-    return bytes(tcp)[tcp.dataofs * 4 : size]
+    data, padding = bytes(tcp.payload), tcp.getlayer("Padding")
+    return data if padding is None else data[: len(data) - len(padding.load)]

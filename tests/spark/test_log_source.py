@@ -12,12 +12,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
+from tagwire import log
 from tagwire_spark import PipelineError
 from tagwire_spark.log_plan import plan
 from tagwire_spark.log_query import log_query
 from tagwire_spark.log_rows import full_schema, rows_of
-
-from tagwire import log
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -111,7 +111,11 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         (row.connection, row.line, row.requestSize is not None, row.responseSize is not None)
         for row in load(spark, path).collect()
     )
-    assert rows == [("1", 1, True, False), ("1", 4, True, True), ("2", 2, True, True), ("3", 6, False, True)] + [
+    assert rows == [
+        ("1", 1, True, False),
+        ("1", 4, True, True),
+        ("2", 2, True, True),
+        ("3", 6, False, True),
         ("4", 7, True, False),
         ("4", 8, False, True),
     ]
@@ -186,7 +190,8 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     def segment(number: int, data: bytes, *, asks: bool, flags: str = "PA") -> Any:
         client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
         (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
-        return Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
+        packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
+        return Ether(bytes(packet).ljust(60, b"\0"))  # the least that Ethernet has
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
     start = (1 << 32) - 6  # sequence numbers begin again on the way
