@@ -19,7 +19,7 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 
 # What encodes and decodes, and so runs once more with the pure engine.
 ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
-    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
+    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py tests/records
 
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
@@ -101,7 +101,7 @@ fix: $(STAMP) ## format, and mend what ruff can
 SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
-    tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/arrow
+    tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py tests/arrow tests/records tests/runtime/test_record_layouts.py
 sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
 	rm -rf $(SANITIZE)
 	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \

@@ -5,17 +5,19 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from damage import Sample
 from native_engine import Plan
 
 import tagwire
-from tagwire import Struct
+from tagwire import DecodeError, Struct, arrow
+from tagwire.arrow.errors import described
 from tagwire_messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
 
-__all__ = ["COMMIT", "ENGINES", "column", "in_columns"]
+__all__ = ["COMMIT", "ENGINES", "column", "columns_of", "expected_row", "in_columns"]
 
 ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
@@ -61,3 +63,20 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
     if isinstance(value, tuple):
         return [_plain(element, version, has_tags) for element in value]
     return value.bytes if isinstance(value, UUID) else value
+
+
+def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
+    """What `errors="column"` should give for some bytes, by decoding them alone."""
+    try:
+        value = sample.cls.decode(data, sample.version, **how)
+    except DecodeError as error:
+        return {"value": None, "error": described(error)}
+    return {"value": in_columns(value, sample.version), "error": None}
+
+
+def columns_of(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
+    """Rows decoded as columns, as pyarrow finds them."""
+    columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
+    columns.validate(full=True)
+    found: list[Any] = columns.to_pylist()
+    return found

@@ -1,7 +1,8 @@
-"""Fuzz the native engine against the interpreter, guided by coverage. `make fuzz` runs this with atheris, for a minute.
+"""Fuzz the native engine and the native columns against the interpreter, guided by coverage.
 
-Atheris watches the branches that the interpreter takes. It takes one for everything that the engine must tell apart, so
-bytes that lead it somewhere new are new to the engine as well. The first two bytes choose a version of a message.
+`make fuzz` runs this with atheris, for a minute. Atheris watches the branches that the interpreter takes. It takes one
+for everything that the engine must tell apart, so bytes that lead it somewhere new are new to the engine as well. The
+first two bytes choose a version of a message.
 """
 
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 atheris: Any = import_module("atheris")
 
 with atheris.instrument_imports(include=["tagwire.layout_reader", "tagwire.layout_cursor", "tagwire.layout_writer"]):
+    from column_values import columns_of, expected_row
     from damage import samples
     from test_engines_agree import ENGINES, reading_differs
 
@@ -19,11 +21,14 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raises where the engines differ on what follows the first two bytes."""
+    """Raises where the engines, or columns, differ on what follows the first two bytes."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
     difference = reading_differs(sample, data[2:])
+    (row,) = columns_of(sample, [data[2:]], errors="column")
+    if not difference and repr(row) != repr(expected := expected_row(sample, data[2:])):
+        difference = f"{row} in columns, {expected} alone"
     if difference:
         raise AssertionError(f"{sample.cls.NAME} v{sample.version} {data[2:].hex()}: {difference}")
 

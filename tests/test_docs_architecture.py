@@ -44,9 +44,10 @@ def test_the_map_has_every_command() -> None:
     assert re.findall(r"`(\w+)`", row) == [module.rpartition(".")[2] for module in COMMANDS.values()]
 
 
-def test_the_map_has_every_module_of_columns() -> None:
-    [row] = re.findall(r"^\| `arrow/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
-    modules = {path.stem for path in (ROOT / "runtime" / "tagwire" / "arrow").glob("*.py")} - {"__init__"}
+@pytest.mark.parametrize("folder", ["arrow", "testing"])
+def test_the_map_has_every_module_of_a_folder_in_one_row(folder: str) -> None:
+    [row] = re.findall(rf"^\| `{folder}/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
+    modules = {path.stem for path in (ROOT / "runtime" / "tagwire" / folder).glob("*.py")} - {"__init__"}
     assert set(re.findall(r"`(\w+)`", row)) == modules
 
 

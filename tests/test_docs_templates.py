@@ -12,6 +12,7 @@ import pytest
 from tagwire_generator import (
     data_view,
     format_view,
+    message_view,
     package_view,
     read_steps,
     register_view,
@@ -21,7 +22,7 @@ from tagwire_generator import (
 )
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (data_view, format_view, register_view, serializer_view, read_steps, write_steps, package_view)
+MODULES = (data_view, format_view, register_view, serializer_view, read_steps, write_steps, package_view, message_view)
 VIEWS = {
     name: value
     for module in MODULES
@@ -85,5 +86,5 @@ def test_shapes_and_what_they_use(step: str) -> None:
 
 
 def test_every_template_is_listed() -> None:
-    names = {path.name for path in resources.folder("templates").iterdir()}
+    names = {path.name for path in resources.folder("templates").glob("*.jinja")}
     assert names == set(re.findall(r"`([\w.]+\.jinja)`", PAGE.partition("## Data classes")[0]))

@@ -17,8 +17,10 @@ from tagwire.errors import TagwireError
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS: Final = {
+    "init": "tagwire_cli.commands.init",
     "generate": "tagwire_cli.commands.generate",
     "validate": "tagwire_cli.commands.validate",
+    "fmt": "tagwire_cli.commands.fmt",
     "rule": "tagwire_cli.commands.rule",
     "breaking": "tagwire_cli.commands.breaking",
     "lock": "tagwire_cli.commands.lock",
@@ -93,6 +95,7 @@ def app() -> None:
 
     \b
     Examples:
+      tagwire init pings          begin a protocol of your own
       tagwire generate            write the classes of this project's specs
       tagwire generate --check    only say whether they are up to date
       tagwire validate my_specs   hold specs against the rules of the language

@@ -1,18 +1,19 @@
 """Specs of designs from paths, and how findings about them are told."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tagwire_cli.output import write_json
+from tagwire_cli.reports import FORMATS, of_design, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.design_rules import Finding
     from tagwire_generator.model import MessageSpec
 
-__all__ = ["read_design", "tell"]
+__all__ = ["output_options", "read_design", "tell"]
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
@@ -36,10 +37,21 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     return tuple(found)
 
 
-def tell(findings: "Sequence[Finding]", *, as_json: bool) -> None:
+def output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--format`, and `--json`, which is short for one of them."""
+    command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
+    choice = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+    return choice(command)
+
+
+def tell(findings: "Sequence[Finding]", form: str) -> None:
     """Print the findings; exit status 1 if one of them is an error."""
-    if as_json:
+    if form == "json":
         write_json([finding.as_dict() for finding in findings])
+    elif form == "github":
+        print_github([of_design(finding) for finding in findings])
+    elif form == "sarif":
+        print_sarif([of_design(finding) for finding in findings])
     else:
         for finding in findings:
             place = f"{finding.path}: " if finding.path else ""

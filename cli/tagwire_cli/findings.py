@@ -1,4 +1,4 @@
-"""How findings about changes are shown: as paragraphs with their proof, as JSON, as annotations of GitHub.
+"""How findings about changes are shown: as paragraphs with their proof, as JSON, as reports for others.
 
 A paragraph is the place, the rule and the sentence; the line of the spec; and
 for what breaks bytes the value that shows it, its old and new bytes, and those
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from tagwire_cli.diagnostics import count, is_coloured
+from tagwire_cli.reports import Report, of_change
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding, Proof
     from tagwire_generator.evolution.exemptions import Excused
 
-__all__ = ["excused_text", "finding_text", "findings_summary", "print_findings", "print_github"]
+__all__ = ["excused_text", "finding_text", "findings_summary", "print_findings", "report_of"]
 
 _COLOURS: Final = {"error": "bold red", "wire": "bold red", "semantic": "bold red", "source": "bold yellow"}
-_ANNOTATIONS: Final = {"source": "warning", "policy": "notice"}
 _INDENT: Final = "    "
 _WIDTH: Final = 112
 
@@ -110,22 +110,9 @@ def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
     yield from (f"           {line}" for line in more)
 
 
-def print_github(findings: Sequence["Finding"]) -> None:
-    """Each finding as a workflow command, which GitHub shows beside the line."""
-    for finding in findings:
-        kind = _ANNOTATIONS.get(finding.severity, "error")
-        properties = {"file": finding.file, "line": finding.line, "col": finding.column} if finding.line else {}
-        properties["title"] = f"{finding.severity} {finding.rule}"
-        listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-        click.echo(f"::{kind} {listed}::{_data(_subject(finding) + finding.message)}")
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def report_of(finding: "Finding") -> Report:
+    """The finding as other programs see it."""
+    return of_change(finding, _subject(finding) + finding.message)
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from tagwire.registry import Registry
     from tagwire.tracer import Node
 
-__all__ = ["error_note", "find_class", "find_message", "find_registry", "find_response", "package_option", "require_version"]
+__all__ = [
+    "error_note",
+    "find_class",
+    "find_message",
+    "find_registry",
+    "find_response",
+    "package_option",
+    "require_version",
+]
 
 _KAFKA: Final = "tagwire_messages"
 

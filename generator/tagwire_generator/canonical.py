@@ -4,7 +4,7 @@ What tools write (the importer, new versions) and what diffs compare. The
 spec language takes some things in more than one form (a tag as text, a
 default as a number, a flag that is false anyway); here each has one form, and
 keys have one order. Two steps: `normal_form` decides what is said,
-`canonical_text` how it is set.
+`spec_text` how it is set.
 
 The form, for who writes specs by hand:
 
@@ -15,7 +15,7 @@ The form, for who writes specs by hand:
 - A tagged field without `versions` gets its `taggedVersions`.
 - `fields` of a message or struct is there even if empty; other empty keys are not.
 
-Comments are not kept. `about` texts are.
+Comments are not kept (`formatting` does that). `about` texts are.
 """
 
 import json
@@ -26,13 +26,12 @@ from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire.wire_types import WIRE_TYPES
 from tagwire_generator.parse import Items, Node, Object, Scalar
+from tagwire_generator.spec_text import inline, spec_text
 
 __all__ = ["Note", "canonical_text", "normal_form", "plain_tree"]
 
 Note = Callable[[str], None]
 """Is told of each thing that was taken leniently: a sentence with the path in it."""
-
-WIDTH: Final = 120
 
 
 def plain_tree(node: Node) -> Any:
@@ -47,14 +46,7 @@ def plain_tree(node: Node) -> Any:
 
 def canonical_text(spec: Mapping[str, Any]) -> str:
     """The canonical text of a spec that `read_spec` accepts, with a newline at its end."""
-    parts: list[str] = []
-    for key, value in normal_form(spec).items():
-        if key in _BLOCKS and value:
-            entries = ",\n".join("\n".join(_entry_lines(entry, "    ")) for entry in value)
-            parts.append(f'  "{key}": [\n{entries}\n  ]')
-        else:
-            parts.append(f'  "{key}": {_inline(value)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return spec_text(normal_form(spec))
 
 
 def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict[str, Any]:
@@ -113,7 +105,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
 def _reading(result: Any) -> str:
     if result is None:
         return "which is as if it were not there"
-    return "read as a list of it" if isinstance(result, list) else f"read as {_inline(result)}"
+    return "read as a list of it" if isinstance(result, list) else f"read as {inline(result)}"
 
 
 def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
@@ -267,42 +259,3 @@ _FIELD_KEYS: Final[dict[str, _Key]] = {
     "optionalFields": _Key(_fields, list),
     "fields": _Key(_fields, list),
 }
-
-# The keys whose value is a list with an entry a line.
-_BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
-
-
-def _entry_lines(entry: Mapping[str, Any], indent: str) -> list[str]:
-    """A field or struct: on one line where that fits, what it contains below it."""
-    blocks = [(key, entry[key]) for key in _BLOCKS if entry.get(key)]
-    parts = [f'"{key}": {_inline(value)}' for key, value in entry.items() if not (key in _BLOCKS and value)]
-    parts += [f'"{key}": [' for key, _ in blocks[:1]]
-
-    lines = [indent + "{ " + parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
-            lines[-1] += ", " + part
-        else:
-            lines[-1] += ","
-            lines.append(indent + "  " + part)
-
-    for number, (key, members) in enumerate(blocks):
-        if number:
-            lines[-1] += f', "{key}": ['
-        for member in members:
-            lines += _entry_lines(member, indent + "  ")
-            lines[-1] += "," if member is not members[-1] else ""
-        lines.append(indent + "]")
-    lines[-1] += " }"
-    return lines
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, dict):
-        members: dict[str, Any] = value
-        return "{ " + ", ".join(f"{_inline(key)}: {_inline(member)}" for key, member in members.items()) + " }"
-    if isinstance(value, list):
-        items: list[Any] = value
-        return "[" + ", ".join(_inline(item) for item in items) + "]"
-    # What does not print (line separators, lone surrogates) is escaped, so that every text can be written as UTF-8.
-    return json.dumps(value, ensure_ascii=not str(value).isprintable())

@@ -121,8 +121,8 @@ class DataViews:
             ("FLEXIBLE_VERSIONS", self.versions(spec.flexible_versions)),
             ("LATEST_STABLE", repr(spec.latest_stable)),
         ]
-        if spec.header_versions:
-            ranges = [f"({self.versions(versions)}, {header})" for versions, header in spec.header_versions]
+        if spec.headers:
+            ranges = [f"({self.versions(versions)}, {header})" for versions, header in spec.headers]
             values.append(("HEADER_VERSIONS", f"({', '.join(ranges)}{',' if len(ranges) == 1 else ''})"))
         if spec.fallback is not None:
             values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))

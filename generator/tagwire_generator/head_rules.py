@@ -13,7 +13,15 @@ from tagwire_generator.problems import quoted
 if TYPE_CHECKING:
     from tagwire_generator.message_spec import MessageSpec
 
-__all__ = ["KINDS", "RESERVED_NAMES", "Kind", "identity_violations", "name_violation", "violations"]
+__all__ = [
+    "KINDS",
+    "RESERVED_NAMES",
+    "Kind",
+    "identity_violations",
+    "implied_headers",
+    "name_violation",
+    "violations",
+]
 
 Kind = Literal["request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "format"]
 
@@ -139,6 +147,18 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
         if flexible and header < highest:
             text = f"versions {flexible} are flexible, but are given header {header}; they need header {highest}"
             yield Violation("TW215", "headerVersions", text, ("type", "flexibleVersions", "validVersions"))
+
+
+def implied_headers(message: "MessageSpec") -> tuple[tuple[Versions, int], ...]:
+    """The header version of each range of versions of a message that names none."""
+    newest = _HIGHEST_HEADER.get(message.kind)
+    if newest is None:
+        return ()
+    if _negotiates(message):
+        return ((Versions(0, HIGHEST), 0),)
+    flexible = Versions(0, HIGHEST) & message.flexible_versions
+    plain = Versions(0, HIGHEST) - flexible
+    return tuple((versions, header) for versions, header in ((plain, newest - 1), (flexible, newest)) if versions)
 
 
 def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:

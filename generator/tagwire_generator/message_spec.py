@@ -121,6 +121,14 @@ class MessageSpec:
         return found
 
     @property
+    def headers(self) -> tuple[tuple[Versions, int], ...]:
+        """The header version of each range of versions: what the spec says, or what goes with flexible versions.
+
+        Empty for what is neither request nor response.
+        """
+        return self.header_versions or head_rules.implied_headers(self)
+
+    @property
     def latest_stable(self) -> int:
         """The highest version that is not marked unstable; -1 if there is none."""
         if not self.latest_version_unstable:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from tagwire.errors import TagwireError
 
-__all__ = ["folder"]
+__all__ = ["folder", "templates"]
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -24,3 +24,15 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
         if place.is_dir():
             return place
     raise TagwireError(f"{_PACKAGE} has no folder {name!r}: the installation is not whole; install tagwire again")
+
+
+def templates(name: str) -> Path:
+    """Our templates for something other than Python, by their name, such as `@markdown`.
+
+    Raises TagwireError for a name that there is not.
+    """
+    place = folder("templates") / "targets"
+    known = sorted(f"@{path.name}" for path in place.iterdir())
+    if name not in known:
+        raise TagwireError(f"there are no templates {name!r}; ours are {', '.join(known)}")
+    return place / name[1:]

@@ -8,7 +8,7 @@
     package = "inventory_messages"        # the package to write, dots allowed
     output = "src"                        # optional: the folder that holds the package
     options = { tag_gaps = true }         # optional: see SpecOptions
-    templates = "other_templates"         # optional
+    templates = "other_templates"         # optional; @markdown and @wireshark are ours
     lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
     registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
 
@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from tagwire.errors import SpecError, VersionsError
+from tagwire.errors import SpecError, TagwireError, VersionsError
 from tagwire.versions import Versions
 from tagwire_generator import resources
 from tagwire_generator.options import SpecOptions
@@ -175,10 +175,21 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
         package=_package(file, where, row.get("package")),
         output=_folder(file, where, "output", row.get("output", _DEFAULT_OUTPUT)),
         options=_options(file, where, row.get("options", {})),
-        templates=resources.folder("templates") if templates is None else _folder(file, where, "templates", templates),
+        templates=_templates(file, where, templates),
         lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
         registers=None if row.get("registers") is None else _folder(file, where, "registers", row["registers"]),
     )
+
+
+def _templates(file: Path, where: str, value: object) -> Path:
+    if value is None:
+        return resources.folder("templates")
+    if isinstance(value, str) and value.startswith("@"):
+        try:
+            return resources.templates(value)
+        except TagwireError as error:
+            raise _error(file, f"{where}: {error}") from error
+    return _folder(file, where, "templates", value)
 
 
 def _folder(file: Path, where: str, key: str, value: object) -> Path:

@@ -1,3 +1,4 @@
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tagwire.layout import Layout
@@ -26,6 +27,32 @@ class Plan:
         limits: Limits = ...,
         gc: bool = ...,
     ) -> tuple[Any, int]: ...
+    def decode_trusted(self, data: bytes, *, views: bool = ...) -> Any: ...
+
+class Elements:
+    inputs: tuple[str, ...]
+    depth: int
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        bases: dict[str, tuple[str, str]],
+        hidden: dict[str, int],
+        flags: dict[str, tuple[str, int]],
+        follows: dict[str, tuple[tuple[int, str, str, str], ...]],
+    ) -> None: ...
+    def read(
+        self,
+        data: bytes | bytearray,
+        pos: int,
+        end: int,
+        count: int | None,
+        inputs: tuple[Any, ...],
+        limits: Limits,
+        rest: Callable[[int, int, int], Iterator[Any]],
+        views: memoryview | None = ...,
+    ) -> Iterator[Any] | None: ...
+    def write(self, elements: list[Any], inputs: tuple[Any, ...]) -> tuple[bytes | None, tuple[int, ...], bool]: ...
 
 class Codec:
     message: type[Message]

@@ -8,6 +8,7 @@ docs/engine.md first.
 
 from collections.abc import Mapping
 from types import MemberDescriptorType, NoneType
+from zlib import crc32
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cython cimport final, no_gc_clear
@@ -21,6 +22,8 @@ from tagwire.layout import (
     UVARINT,
     VARINT,
     Array,
+    Checksum,
+    Count,
     Extent,
     Fixed,
     Nested,
@@ -34,7 +37,7 @@ from tagwire.unknown_tags import NO_TAGS
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["Codec", "NotNative", "Plan"]
+__all__ = ["Codec", "Elements", "NotNative", "Plan"]
 
 cdef int TAG_MAX = 0xFFFF  # of the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
@@ -47,7 +50,9 @@ include "_native/plain.pxi"
 include "_native/slots.pxi"
 include "_native/plan.pxi"
 include "_native/late.pxi"
+include "_native/framing.pxi"
 include "_native/serializer.pxi"
+include "_native/elements.pxi"
 include "_native/calls.pxi"
 
 cdef Shared SHARED = Shared()

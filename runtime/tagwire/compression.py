@@ -17,7 +17,7 @@ from typing import Any, Final
 from tagwire.extras import required
 from tagwire.limits import Limits
 
-__all__ = ["CODECS", "PackingFault", "pack", "unpack"]
+__all__ = ["CODECS", "PackingFault", "pack", "unpack", "unpack_in_place"]
 
 _FREE: Final = 1 << 20
 """Up to so many bytes no ratio counts: some zeros are no attack."""
@@ -40,6 +40,11 @@ class PackingFault(Exception):
 
 def unpack(codec: str, data: Any, limits: Limits) -> bytes:
     """What `data` unpacks to. Raises PackingFault."""
+    return bytes(unpack_in_place(codec, data, limits))
+
+
+def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
+    """As `unpack`, where it was unpacked: for who only reads it. Raises PackingFault."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -93,10 +98,13 @@ def _gzip(data: bytes) -> bytes:
 # ---------------------------------------------------------------- lz4, zstd
 
 
-def _by_cramjam(module: str) -> Callable[[Any, int], bytes]:
-    def decompress(data: Any, most: int) -> bytes:
+def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
+    ratio = 4.0  # of the last bytes, and some more: a guess at the next ones', since a second attempt is dear
+
+    def decompress(data: Any, most: int) -> bytearray:
+        nonlocal ratio
         library = required("cramjam", "records")
-        size = min(most, max(_CHUNK, 4 * len(data)))
+        size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
             out = bytearray(size)
             try:
@@ -109,9 +117,14 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytes]:
                     raise _TooLongError from None
                 size = min(most, 8 * size)
             else:
-                return bytes(memoryview(out)[:length])
+                del out[length:]
+                ratio = 1.25 * length / max(len(data), 1)
+                return out
 
     return decompress
+
+
+_unlz4: Final = _by_cramjam("lz4")
 
 
 def _zstd(data: bytes) -> bytes:
@@ -132,13 +145,13 @@ def _lz4_with_bad_checksum(data: bytes) -> bytes:
     return bytes(packed)
 
 
-def _lz4_mended(data: Any, most: int) -> bytes:
+def _lz4_mended(data: Any, most: int) -> bytearray:
     packed = bytearray(data)
     at = _lz4_checksum_at(packed)
     right = _xxh32(packed[4:at]) >> 8 & 0xFF
     if packed[at] == _xxh32(packed[:at]) >> 8 & 0xFF:
         packed[at] = right
-    return _by_cramjam("lz4")(packed, most)
+    return _unlz4(packed, most)
 
 
 def _lz4_checksum_at(packed: bytearray) -> int:
@@ -226,10 +239,10 @@ def _snap(data: bytes) -> bytes:
     return bytes(out)
 
 
-_UNPACKERS: Final[dict[str, Callable[[Any, int], bytes]]] = {
+_UNPACKERS: Final[dict[str, Callable[[Any, int], bytes | bytearray]]] = {
     "gzip": _gunzip,
     "snappy": _unsnap,
-    "lz4": _by_cramjam("lz4"),
+    "lz4": _unlz4,
     "lz4-magic0": _lz4_mended,
     "zstd": _by_cramjam("zstd"),
 }

@@ -172,7 +172,12 @@ class LayoutWriter:
         from tagwire.compression import pack
 
         data = bytearray()
+        sink, self.sink = (
+            self.sink,
+            bytearray,
+        )  # also where bytes are only counted: what packing leaves of them is not known before
         self.value(item.type, value, data)
+        self.sink = sink
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:

@@ -31,6 +31,7 @@ class Loss:
     """
 
     __slots__ = ("ignorable", "path", "value")
+    __match_args__ = ("path", "value")
 
     def __init__(self, path: str, value: Any, *, ignorable: bool) -> None:
         self.path = path

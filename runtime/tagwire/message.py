@@ -10,7 +10,7 @@ gets others in their place (`tagwire.calls`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tagwire.calls import first_use, inherit_calls
 from tagwire.errors import UnsupportedVersionError
@@ -53,6 +53,8 @@ class Struct:
         """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
         return type(self)(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
+    __replace__ = replace  # what `copy.replace` of Python 3.13 calls
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -72,6 +74,16 @@ class Struct:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+
+    def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
+        """What rich prints, as `__repr__` does."""
+        return self._changed().items()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of all fields."""
+        from tagwire.html_table import html_table
+
+        return html_table(self)
 
     def __copy__(self: S) -> S:
         return self.replace()

@@ -40,6 +40,7 @@ class Frame:
     """
 
     __slots__ = ("header", "message", "version")
+    __match_args__ = ("header", "message", "version")
 
     def __init__(self, header: Message | None, message: Message | None, version: int) -> None:
         # Any: which classes they are depends on the bytes, and callers know their fields.
@@ -205,12 +206,9 @@ class Registry:
             raise _refusal(message, version, f"is a {message.KIND}, not a request")
         header_version = message.header_version(version)
         if header is None:
-            header = self.request_header(
-                request_api_key=message.API_KEY,
-                request_api_version=version,
-                correlation_id=correlation_id or 0,
-                client_id=client_id,
-            )
+            fields = {"request_api_key": message.API_KEY, "request_api_version": version}
+            ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
+            header = _header(message, version, self.request_header, fields, **ids)
         else:
             _refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
             _check_class(message, version, header, self.request_header)
@@ -295,7 +293,7 @@ class Registry:
             raise _refusal(message, version, f"is a {message.KIND}, not a response")
         header_version = message.header_version(version)
         if header is None:
-            header = self.response_header(correlation_id=correlation_id or 0)
+            header = _header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
         else:
             _refuse_both(message, version, correlation_id=correlation_id)
             _check_class(message, version, header, self.response_header)
@@ -385,6 +383,16 @@ def read_rest(
 def _scope(kind: str, component: str) -> str:
     """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
     return "" if kind in ("request", "response") else component
+
+
+def _header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
+    """A header of these fields; that of a protocol of one's own may lack the optional ones, unless they are given."""
+    for name, value in optional.items():
+        if name in cls.__slots__:
+            fields[name] = value
+        elif value:
+            raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
+    return cls(**fields)
 
 
 def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:

@@ -28,6 +28,7 @@ class Versions:
     """
 
     __slots__ = ("highest", "lowest")
+    __match_args__ = ("lowest", "highest")
 
     lowest: int
     """The lowest version; meaningless (0) in the empty range."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from column_values import in_columns
+from column_values import columns_of, expected_row
 from damage import Sample, damaged, samples
 from native_engine import native
 from odd_values import with_odd_value
 
 import tagwire
-from tagwire import DecodeError, EncodeError, Limits, arrow
+from tagwire import EncodeError, Limits, arrow
 from tagwire.arrow.errors import described
 from tagwire.arrow.shape import Column, Selection, message_column
 from tagwire.rows import layout_of
@@ -28,21 +28,6 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
-def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
-    try:
-        value = sample.cls.decode(data, sample.version, **how)
-    except DecodeError as error:
-        return {"value": None, "error": described(error)}
-    return {"value": in_columns(value, sample.version), "error": None}
-
-
-def decoded(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
-    columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
-    columns.validate(full=True)
-    found: list[Any] = columns.to_pylist()
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [{}, {"strict": False}, {"limits": Limits(elements=3, unknown_tags=1, depth=2, bytes=300)}]
@@ -54,9 +39,9 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
         rows = [sample.data, *(damaged(sample, random) for _ in range(EVERY))]
         expected = [expected_row(sample, row, **how) for row in rows]
         refused += sum(row["error"] is not None for row in expected)
-        assert repr(decoded(sample, rows, errors="column", **how)) == repr(expected), sample
+        assert repr(columns_of(sample, rows, errors="column", **how)) == repr(expected), sample
         as_nulls = [row["value"] for row in expected]
-        assert repr(decoded(sample, rows, errors="null", **how)) == repr(as_nulls), sample
+        assert repr(columns_of(sample, rows, errors="null", **how)) == repr(as_nulls), sample
     assert len(samples()) * EVERY * 0.05 < refused < len(samples()) * EVERY
 
 
@@ -68,7 +53,7 @@ def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
         verdicts = [expected_row(sample, row)["error"] for row in rows]
         root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
         for fields in ([], [random.choice(paths)] if (paths := paths_of(root)) else []):
-            found = decoded(sample, rows, errors="column", fields=fields)
+            found = columns_of(sample, rows, errors="column", fields=fields)
             assert [row["error"] for row in found] == verdicts, (sample, fields)
 
 
@@ -87,9 +72,9 @@ def test_a_chosen_field_is_what_it_is_among_all() -> None:
     random = Random(7)
     for sample in random.sample(samples(), 300):
         root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
-        (everything,) = decoded(sample, [sample.data])
+        (everything,) = columns_of(sample, [sample.data])
         for path in paths_of(root):
-            (chosen,) = decoded(sample, [sample.data], fields=[path])
+            (chosen,) = columns_of(sample, [sample.data], fields=[path])
             assert repr(chosen) == repr(only(everything, path.split("."))), (sample, path)
 
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
+from tagwire.log.rules import RULES as LOG_RULES
 from tagwire_cli.app import app
 from tagwire_generator.design_rules import DESIGN_RULES
 from tagwire_generator.rules import CHANGE_RULES, RULES, Rule
@@ -160,15 +161,22 @@ def test_every_rule_is_explained(rule: Rule[Any]) -> None:
     done = CliRunner().invoke(app, ["rule", rule.id.lower()])
     assert done.exit_code == 0
     assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
-    assert " ".join(done.stdout.split()).endswith(" ".join(rule.explanation.split()))
+    explanation, _, example = done.stdout.partition("\n\nbad:\n")
+    assert " ".join(rule.explanation.split()) in " ".join(explanation.split())
+    assert "\n\ngood:\n    " in example and ("\n\nreleased:\n" in explanation) == (rule.id in CHANGE_RULES)
 
 
 def test_the_list_of_rules() -> None:
     lines = CliRunner().invoke(app, ["rule"]).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES]
+    assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES, *LOG_RULES]
+
+
+def test_a_rule_about_logs() -> None:
+    done = CliRunner().invoke(app, ["rule", "twl108"])
+    assert done.stdout == f"TWL108: {LOG_RULES['TWL108']}\n"
 
 
 def test_an_unknown_rule() -> None:
     done = CliRunner().invoke(app, ["rule", "TW60"])
     assert done.exit_code == 2
-    assert "there is no rule 'TW60'; `tagwire rule` lists them all" in done.stderr
+    assert "there is no rule 'TW60'; did you mean TW608? `tagwire rule` lists them all" in done.stderr

@@ -96,22 +96,27 @@ def tagged(name: str, tag: int = 0, **more: Any) -> Design:
     return Design(name, (message,))
 
 
-@pytest.mark.parametrize(
-    ("designs", "expected"),
-    [
-        ([KIP82, KIP87], [("TL21", "magic"), ("TL23", "")]),
-        ([KIP82, V2], [("TL21", "magic"), ("TL22", "attributes")]),
-        ([KIP87, V2], [("TL21", "magic"), ("TL22", "attributes")]),
-        ([KIP82, V1], []),
-        ([V1, V2], []),
-        ([KIP82, KIP82], [("TL23", "")]),
-        ([tagged("Bar"), tagged("Baz", validVersions="0-4")], [("TL24", "baz")]),
-        ([tagged("Bar"), tagged("Bar", validVersions="0-4")], []),
-        ([tagged("Bar"), tagged("Baz", apiKey=8)], [("TL24", "baz")][:0]),
-    ],
-)
+COLLISIONS: list[tuple[list[Design], list[tuple[str, str]]]] = [
+    ([KIP82, KIP87], [("TL21", "magic"), ("TL23", "")]),
+    ([KIP82, V2], [("TL21", "magic"), ("TL22", "attributes")]),
+    ([KIP87, V2], [("TL21", "magic"), ("TL22", "attributes")]),
+    ([KIP82, V1], []),
+    ([V1, V2], []),
+    ([KIP82, KIP82], [("TL23", "")]),
+    ([tagged("Bar"), tagged("Baz", validVersions="0-4")], [("TL24", "baz")]),
+    ([tagged("Bar"), tagged("Bar", validVersions="0-4")], []),
+    ([tagged("Bar"), tagged("Baz", apiKey=8)], []),
+]
+
+
+@pytest.mark.parametrize(("designs", "expected"), COLLISIONS)
 def test_collide(designs: list[Design], expected: list[tuple[str, str]]) -> None:
     assert said(collide(designs)) == expected
+
+
+@pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule > "TL2"])
+def test_each_collision_has_designs_with_and_without_it(rule: str) -> None:
+    assert {any(rule == each for each, _ in expected) for _, expected in COLLISIONS} == {True, False}
 
 
 def test_a_finding_says_who_and_what() -> None:

@@ -152,3 +152,9 @@ def test_every_rule_refuses(
 
 def test_every_rule_has_a_test() -> None:
     assert {row[0] for row in RULES} == set(log.RULES)
+
+
+def test_the_docs_have_every_rule() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "logs.md").read_text(encoding="utf-8")
+    rows = dict(line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| TWL"))
+    assert rows == log.RULES

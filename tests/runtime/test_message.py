@@ -1,13 +1,22 @@
 """What data classes do by their slots alone: equality, repr, copies, pickling."""
 
 import copy
+import io
 import pickle
 import struct
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import rich.console
+import rich.pretty
 from sample_messages.poll import PollRequest, PollTopic
 from sample_messages.records import SeatKey
+
+import tagwire
+from tagwire import Struct
+from tagwire_messages import HeartbeatRequest, MetadataResponse
+from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
 NAN = float("nan")
 OTHER_NAN = struct.unpack(">d", bytes.fromhex("7ff8000000000001"))[0]
@@ -84,3 +93,61 @@ def test_slots_and_no_hash() -> None:
         PollRequest().nothing = 1  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="unhashable"):
         hash(PollRequest())
+
+
+def test_copy_replace() -> None:
+    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # copy's since Python 3.13
+    assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
+    with pytest.raises(TypeError):
+        replace(MESSAGE, nothing=1)
+
+
+def test_patterns() -> None:
+    # Messages match by keyword, as they are made: the order of their fields may change.
+    match tagwire.Frame(None, MESSAGE, 1):
+        case tagwire.Frame(None, Struct(unknown_tags=tags), version):
+            assert (tags, version) == (MESSAGE.unknown_tags, 1)
+        case _:
+            pytest.fail("no match")
+    match tagwire.Versions(1, 3):
+        case tagwire.Versions(low, high):
+            assert (low, high) == (1, 3)
+
+
+def test_rich_prints_what_repr_does() -> None:
+    printed = io.StringIO()
+    rich.console.Console(file=printed, width=10_000).print(rich.pretty.Pretty(MESSAGE))
+    assert printed.getvalue().strip() == repr(MESSAGE)
+
+
+class TestTables:
+    """What a notebook shows."""
+
+    def rows(self, struct: Struct) -> list[tuple[str, str]]:
+        root = ElementTree.fromstring(struct._repr_html_())  # well-formed, so nothing of a value is markup
+        assert root.findtext("thead/tr/th") == type(struct).__name__
+        return [(str(row.findtext("th")), "".join(row.find("td").itertext())) for row in root.findall("tbody/tr")]  # type: ignore[union-attr]
+
+    def test_every_field_has_a_row(self) -> None:
+        assert [name for name, _ in self.rows(MESSAGE)][: len(MESSAGE.__slots__) - 1] == list(MESSAGE.__slots__[:-1])
+
+    def test_values_are_escaped(self) -> None:
+        hostile = HeartbeatRequest(group_id="<script>&", unknown_tags={7: b"<"})
+        assert ("group_id", "'<script>&'") in self.rows(hostile)
+        assert "<script" not in hostile._repr_html_()
+        assert self.rows(hostile)[-1] == ("unknown_tags", "tag 71 byte 3c")
+
+    def test_structs_and_arrays_nest_and_long_ones_are_cut(self) -> None:
+        topics = [MetadataResponseTopic(name=f"t{number}") for number in range(25)]
+        html = MetadataResponse(topics=topics).replace(cluster_id="c")._repr_html_()
+        assert html.count("<th colspan") == 1 + 20 and "and 5 more" in html and "t19" in html and "t20" not in html
+        numbers = MetadataResponse(topics=[MetadataResponseTopic(partitions=[_partition(range(30))])])._repr_html_()
+        assert "18, 19<p>and 10 more</p>" in numbers
+
+    def test_what_is_the_default_is_dimmed(self) -> None:
+        html = HeartbeatRequest(group_id="g")._repr_html_()
+        assert html.count("opacity") == 2 * 3
+
+
+def _partition(nodes: range) -> MetadataResponsePartition:
+    return MetadataResponsePartition(replica_nodes=list(nodes))

@@ -12,6 +12,8 @@ from tagwire.layout import (
     UVARINT,
     VARINT,
     Array,
+    Bits,
+    Checksum,
     Condition,
     Count,
     Extent,
@@ -51,8 +53,10 @@ class Outer(tagwire.Struct):
         self.unknown_tags = unknown_tags
 
 
+UVARLONG_FIELD = Varint(64, zigzag=False)
 INT32_FIELD, INT8_FIELD = Fixed(WIRE_TYPES["int32"]), Fixed(WIRE_TYPES["int8"])
 STRING, BYTES = WIRE_TYPES["string"], WIRE_TYPES["bytes"]
+TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
@@ -64,6 +68,8 @@ def inner(*items: Item, **more: Any) -> StructLayout:
     return StructLayout("inner", items or (NUMBER,), cls=Inner, **more)
 
 
+INT64_FIELD, UVARINT_FIELD = Fixed(WIRE_TYPES["int64"]), Varint(32, zigzag=False)
+COUNTED = Array(INT8_FIELD, None, nullable=False, counted_by="count")
 NUMBER = Item("number", INT8_FIELD)
 SIZE = Item("size", Extent(Varint(32, zigzag=True)))
 
@@ -92,6 +98,67 @@ HAND_MADE = [
     (Nested(inner(Item("size", Extent(INT32_FIELD)), NUMBER), "int8"), [Inner(number=5), None], []),
     (Array(Nested(inner(), "int8"), INT32, nullable=False), [(Inner(number=5), None)], [(7,)]),
     (Array(Nested(inner(), "uvarint"), None, nullable=False), [(Inner(number=5), None)], []),
+    (Varint(32, zigzag=False, signed=True), [0, -1, 2**31 - 1, -(2**31), True], [2**31, -(2**31) - 1, None]),
+    (Varint(64, zigzag=False, signed=True), [0, -1, 2**63 - 1, -(2**63)], [2**63, -(2**63) - 1, "x"]),
+    (Sized(BYTES, None, nullable=False), [b"", b"x" * 200], [None, "x"]),
+    (Sized(STRING, None, nullable=False), ["", "é" * 200], [None, b""]),
+    (Nested(inner(Item("size", Extent(INT64_FIELD)), NUMBER)), [Inner(number=5)], [None, Inner(number=300)]),
+    (Nested(inner(NUMBER, Item("size", Extent(INT32_FIELD)))), [Inner(number=5)], []),
+    (Nested(inner(Item("size", Extent(Varint(32, zigzag=True), counts_itself=True)), NUMBER)), [Inner(number=5)], []),
+    (Nested(inner(Item("number", INT8_FIELD, equals=2))), [Inner(number=2)], [Inner(number=3), Inner(number=None)]),
+    (Nested(inner(Item("number", INT8_FIELD, bits=(Bits("b", 6, ("x", "y")),)))), [Inner(number=3)], [Inner(number=4)]),
+    (
+        Nested(inner(Item("count", Count(INT32_FIELD, "number")), Item("number", COUNTED))),
+        [Inner(number=(1, -2)), Inner(number=())],
+        [Inner(number=(300,))],
+    ),
+    (
+        Nested(
+            inner(
+                Item("size", Extent(UVARINT_FIELD, "number")),
+                Item("number", Sized(BYTES, None, nullable=False), extent="size"),
+            )
+        ),
+        [Inner(number=b"x" * 300), Inner(number=b"")],
+        [Inner(number=None)],
+    ),
+    (
+        Nested(
+            inner(Item("sum", Checksum("crc32c", "number")), Item("size", Extent(UVARINT_FIELD)), Item("number", TEXT))
+        ),
+        [Inner(number="x" * 300), Inner(number="")],
+        [Inner(number=b"")],
+    ),
+    (
+        Nested(
+            inner(
+                Item("size", Extent(UVARINT_FIELD)),
+                Item("sum", Checksum("crc32", "more")),
+                Item("more", Extent(UVARINT_FIELD)),
+                Item("number", TEXT),
+            )
+        ),
+        [Inner(number="x" * 300), Inner(number="")],
+        [],
+    ),
+    (Nested(StructLayout("plain", (NUMBER,))), [{"number": 5}], [{"number": 300}, {"other": 5}, None]),
+    (Nested(StructLayout("plain", ())), [{}], [{"other": 5}, 7]),
+    (
+        Array(
+            Nested(StructLayout("plain", (NUMBER,))),
+            INT32,
+            nullable=False,
+            order=Order("number", unsigned=False),
+            filled=True,
+        ),
+        [({"number": -2}, {"number": 7})],
+        [({"number": 7}, {"number": 7}), ()],
+    ),
+    (
+        Nested(StructLayout("plain", (NUMBER, Item("text", TEXT, default="", condition=Condition("number", 1, 1))))),
+        [{"number": 3, "text": "x"}, {"number": 2, "text": ""}],
+        [{"number": 2, "text": "x"}],
+    ),
 ]
 
 
@@ -192,25 +259,43 @@ class WithSize(int):
 
 
 ODD_FLOAT = WireType("float32", "floating", "float", "f", 4)
-INT64_FIELD = Fixed(WIRE_TYPES["int64"])
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
-    (around(Nested(inner(Item("size", Extent(INT64_FIELD)), NUMBER))), "the engine has no length int64"),
-    (around(Nested(inner(NUMBER, Item("size", Extent(INT32_FIELD))))), "size is framed"),
-    (around(Nested(inner(Item("size", Extent(INT32_FIELD, counts_itself=True)), NUMBER))), "size is framed"),
-    (around(Nested(inner(Item("count", Count(INT32_FIELD, "number")), NUMBER))), "count is framed"),
-    (around(Nested(inner(Item("number", INT8_FIELD, equals=2)))), "number is framed"),
-    (around(Sized(BYTES, None, nullable=False)), "the engine has no type"),
-    (around(Varint(64, zigzag=False, signed=True)), "the engine has no type"),
-    (around(Array(INT8_FIELD, None, nullable=False, counted_by="count")), "the engine has no type"),
-    (around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))), "the engine has no type"),
+    (
+        around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
+        "size counts itself, but measures number alone",
+    ),
+    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is a uvarlong length of 64 bits"),
+    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is no number of 64 bits"),
+    (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
+    (
+        around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
+        "ascends, but holds no structs",
+    ),
+    (
+        around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
+        "more than 8 lengths and checksums",
+    ),
+    (
+        around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
+        "two checksums begin at number",
+    ),
+    (
+        around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
+        "inner has tagged fields beside lengths",
+    ),
+    (
+        around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
+        "text is no slot",
+    ),
+    (
+        around(
+            Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))
+        ),
+        "text is no number that others could depend on",
+    ),
     (around(Fixed(ODD_FLOAT)), "the engine has no wire type float32"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
-    (around(Nested(StructLayout("plain", ()))), "plain has no class: its values are dicts"),
-    (
-        Layout("o", None, StructLayout("o", (Item("a", INT8_FIELD, condition=Condition("b", 1, 1)),), cls=Outer)),
-        "a depends",
-    ),
     (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
     (
         Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, print_github
+from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output import write_json
+from tagwire_cli.reports import FORMATS, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline, Check
@@ -34,7 +35,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="OLD is this lock file.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option(
     "--fail-on",
     type=click.Choice(_IMPACTS),
@@ -79,7 +80,9 @@ def command(
     if form == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif form == "github":
-        print_github(judged.findings)
+        print_github([report_of(finding) for finding in judged.findings])
+    elif form == "sarif":
+        print_sarif([report_of(finding) for finding in judged.findings])
     else:
         texts: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
@@ -185,10 +188,15 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check"]:
     made: list[Check] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
-        if spec_set.lock:
-            made.append(_against_lock(settings, reader, spec_set.lock, specs))
-        else:
+        if spec_set.lock is None:
             click.echo(f"{specs} has no lock file, and is not compared", err=True)
+        elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
+            name = os.path.relpath(spec_set.lock)
+            click.echo(
+                f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
+            )
+        else:
+            made.append(_against_lock(settings, reader, spec_set.lock, specs))
     return made
 
 

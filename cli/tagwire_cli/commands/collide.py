@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.designs import read_design, tell
+from tagwire_cli.designs import output_options, read_design, tell
 
 __all__ = ["command"]
 
 
 @click.command("collide")
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
-@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
-def command(paths: Sequence[str], as_json: bool) -> None:
+@output_options
+def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """Say what several designs both claim: a discriminator, a bit, an API version, a tag.
 
     Each of A, B ... is a spec or a folder of specs, such as that of a proposal.
@@ -28,4 +28,4 @@ def command(paths: Sequence[str], as_json: bool) -> None:
         raise click.UsageError("a design can't collide with itself: name two or more.")
     from tagwire_generator.collide import Design, collide
 
-    tell(collide([Design(path, read_design(path)) for path in paths]), as_json=as_json)
+    tell(collide([Design(path, read_design(path)) for path in paths]), "json" if as_json else form)

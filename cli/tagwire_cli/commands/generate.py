@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,10 +28,19 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
     "--exit-non-zero-on-change", is_flag=True, help="Exit 1 if anything was written or deleted (for commit hooks)."
 )
 @click.option("--set", "packages", multiple=True, metavar="PACKAGE", help="Only this package's set; may be repeated.")
+@click.option("--templates", metavar="DIR", help="Templates for this run; @markdown and @wireshark are ours.")
+@click.option("--output", metavar="DIR", help="The folder that holds the packages, for this run.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; by default one a processor.")
 @click.option("--no-cache", is_flag=True, help="Render everything again. With CI set in the environment it always is.")
 def command(
-    check: bool, diff: bool, exit_non_zero_on_change: bool, packages: Sequence[str], jobs: int | None, no_cache: bool
+    check: bool,
+    diff: bool,
+    exit_non_zero_on_change: bool,
+    packages: Sequence[str],
+    templates: str | None,
+    output: str | None,
+    jobs: int | None,
+    no_cache: bool,
 ) -> None:
     """Write the modules of this project's message specs.
 
@@ -51,9 +61,11 @@ def command(
       tagwire generate
       tagwire generate --check --diff       what would change, and exit 1 if anything
       tagwire generate --set my_messages    one set of several
+      tagwire generate --templates @markdown --output docs    a reference, in docs/my_messages
     """
-    sets = _chosen_sets(packages)
-    plans = _plans(sets, jobs=jobs, use_cache=not no_cache and not os.environ.get("CI"))
+    sets = [_changed(spec_set, templates, output) for spec_set in _chosen_sets(packages)]
+    is_usual = templates is None and not no_cache  # a cache knows one run: another one's files would drive it out
+    plans = _plans(sets, jobs=jobs, use_cache=is_usual and not os.environ.get("CI"))
     changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
     if diff:
         for spec_set, change in changes:
@@ -76,6 +88,20 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
         if package not in known:
             raise click.BadParameter(f"no set writes {package!r}; there are {', '.join(known)}", param_hint="--set")
     return [spec_set for package, spec_set in known.items() if not packages or package in packages]
+
+
+def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> "SpecSet":
+    """A set with what the command line says instead of the settings."""
+    from tagwire.errors import TagwireError
+    from tagwire_generator import resources
+
+    if templates is not None:
+        try:
+            folder = resources.templates(templates) if templates.startswith("@") else Path(templates).resolve()
+        except TagwireError as error:
+            raise click.BadParameter(str(error), param_hint="--templates") from None
+        spec_set = replace(spec_set, templates=folder)
+    return spec_set if output is None else replace(spec_set, output=Path(output).resolve())
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> list[tuple["SpecSet", "Plan"]]:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.designs import read_design, tell
+from tagwire_cli.designs import output_options, read_design, tell
 
 __all__ = ["command"]
 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
-@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
-def command(paths: Sequence[str], as_json: bool) -> None:
+@output_options
+def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """Say what a record format will cost its readers and writers.
 
     FILE is a spec, or a folder of them; only record formats are looked at. The
@@ -27,4 +27,6 @@ def command(paths: Sequence[str], as_json: bool) -> None:
     """
     from tagwire_generator.lint import lint
 
-    tell([finding for path in paths for spec in read_design(path) for finding in lint(spec)], as_json=as_json)
+    tell(
+        [finding for path in paths for spec in read_design(path) for finding in lint(spec)], "json" if as_json else form
+    )

@@ -40,8 +40,8 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     registry = find_registry(package)
     messages: list[type[Any]] = [registry[name] for name in registry.names()]
     _require("--kind", kind, {message.KIND for message in messages})
-    _require("--component", component, {getattr(message, "COMPONENT", "") for message in messages})
-    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, getattr(each, "COMPONENT", ""))]
+    _require("--component", component, set(map(_component, messages)))
+    chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, _component(each))]
     if as_json:
         write_json([_facts(message) for message in chosen])
         return
@@ -51,6 +51,12 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
 def _require(option: str, value: str | None, known: set[str]) -> None:
     if value is not None and value not in known:
         raise click.BadParameter(f"no message has {value!r}; there are {', '.join(sorted(known))}", param_hint=option)
+
+
+def _component(message: "type[Any]") -> str:
+    """The component of a message; record formats have none."""
+    found: str = getattr(message, "COMPONENT", "")
+    return found
 
 
 def _row(message: "type[Any]") -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """`tagwire rule`: the rules of the spec language, in words."""
 
+import difflib
 import textwrap
 
 import click
@@ -10,27 +11,42 @@ __all__ = ["command"]
 @click.command("rule")
 @click.argument("rule_id", metavar="[ID]", required=False)
 def command(rule_id: str | None) -> None:
-    """Explain the rule ID, or list all rules.
+    """Explain the rule ID, with an example, or list all rules.
 
     Errors stop generation; warnings never do. The rules from TW901 on are about
     changes (`tagwire breaking`); their severities say what a change breaks.
-    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`).
+    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`), those
+    from TWL101 on about logs (`tagwire log verify`).
+    An example is what a spec has beside the usual: some of its keys, or fields.
 
     \b
     Examples:
       tagwire rule TW608
       tagwire rule | grep tag
     """
+    from tagwire.log.rules import RULES as LOG_RULES
     from tagwire_generator.design_rules import DESIGN_RULES, DesignSeverity
+    from tagwire_generator.rule_examples import EXAMPLES, example_lines
     from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
 
+    if rule_id is not None and rule_id.upper() in LOG_RULES:
+        click.echo(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")
+        return
     rules: dict[str, Rule[Severity] | Rule[Impact] | Rule[DesignSeverity]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     if rule_id is None:
         for each in rules.values():
             click.echo(f"{each.id}  {each.severity:8}  {each.title}")
+        for name, text in LOG_RULES.items():
+            click.echo(f"{name}  {'log':8}  {text}")
         return
     rule = rules.get(rule_id.upper())
     if rule is None:
-        raise click.BadParameter(f"there is no rule {rule_id!r}; `tagwire rule` lists them all", param_hint="ID")
+        near = difflib.get_close_matches(rule_id.upper(), rules, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}`tagwire rule` lists them all", param_hint="ID")
     click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")
     click.echo(textwrap.fill(rule.explanation, 88))
+    example = EXAMPLES[rule.id]
+    for title, text in (("released", example.old), ("bad", example.bad), ("good", example.good)):
+        if text:
+            click.echo(f"\n{title}:\n" + textwrap.indent("\n".join(example_lines(text)), "    "))

@@ -11,6 +11,7 @@ import click
 from tagwire_cli.diagnostics import count, print_json, print_problems, summary
 from tagwire_cli.input_bytes import read_bytes
 from tagwire_cli.progress import progress_bar
+from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.options import SpecOptions
@@ -24,7 +25,7 @@ _STDIN = "-"
 
 @click.command("validate")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--allow-tag-gaps", is_flag=True, help="Tags need not count up from 0.")
 @click.option("--allow-struct-arrays", is_flag=True, help="Draft dialect: optional fields may be arrays of structs.")
 def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_arrays: bool) -> None:
@@ -55,6 +56,10 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
         problems += found
     if form == "json":
         print_json(problems)
+    elif form == "github":
+        print_github([of_problem(problem) for problem in problems])
+    elif form == "sarif":
+        print_sarif([of_problem(problem) for problem in problems])
     else:
         print_problems(problems, err=False)
         click.echo(f"{summary(problems)} in {count(number, 'spec')}", err=True)

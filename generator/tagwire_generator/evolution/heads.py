@@ -1,7 +1,6 @@
 """What changed about a message as a whole: its name and key, its kind, its versions, its headers."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from tagwire.rows import layout_of
 from tagwire.versions import Versions
@@ -12,10 +11,6 @@ from tagwire_generator.evolution.witness import framed, prove
 from tagwire_generator.model import MessageSpec
 
 __all__ = ["head_findings", "header_version"]
-
-_NEWEST_HEADER: Final = {"request": 2, "response": 1}
-_NEGOTIATES: Final = "ApiVersionsResponse"
-"""Known by its name to have header 0 in all versions (KIP-511)."""
 
 
 def head_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
@@ -33,15 +28,7 @@ def head_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Ite
 
 def header_version(spec: MessageSpec, version: int) -> int | None:
     """The header that goes with a version; None for what has no headers."""
-    newest = _NEWEST_HEADER.get(spec.kind)
-    if newest is None:
-        return None
-    for versions, header in spec.header_versions:
-        if version in versions:
-            return header
-    if spec.fallback is not None or spec.name == _NEGOTIATES:
-        return 0
-    return newest if version in spec.flexible_versions else newest - 1
+    return next((header for versions, header in spec.headers if version in versions), None)
 
 
 def _version_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:

@@ -51,15 +51,35 @@ static inline int tw_plain_int(PyObject *value, int64_t *x)
     }
     return 1;
 #elif PY_VERSION_HEX >= 0x030C0000
-    if (TW_UNLIKELY(!PyUnstable_Long_IsCompact((PyLongObject *)value)))
-        return 0;
-    *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
-    return 1;
+    if (TW_LIKELY(PyUnstable_Long_IsCompact((PyLongObject *)value))) {
+        *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
+        return 1;
+    }
+#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30 /* two digits: timestamps, for one */
+    if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
+        const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
+        *x = (int64_t)digits[1] << 30 | digits[0];
+        if ((((PyLongObject *)value)->long_value.lv_tag & 3) == 2)
+            *x = -*x;
+        return 1;
+    }
+#  endif
+    return 0;
 #else
-    if (TW_UNLIKELY((size_t)(Py_SIZE(value) + 1) > 2))
-        return 0;
-    *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
-    return 1;
+    if (TW_LIKELY((size_t)(Py_SIZE(value) + 1) <= 2)) {
+        *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
+        return 1;
+    }
+#  if PYLONG_BITS_IN_DIGIT == 30 /* two digits: timestamps, for one */
+    if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
+        const digit *digits = ((PyLongObject *)value)->ob_digit;
+        *x = (int64_t)digits[1] << 30 | digits[0];
+        if (Py_SIZE(value) < 0)
+            *x = -*x;
+        return 1;
+    }
+#  endif
+    return 0;
 #endif
 }
 

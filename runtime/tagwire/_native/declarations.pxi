@@ -1,9 +1,40 @@
 """What the headers define, as Cython sees it."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int32_t, int64_t, uint8_t
+
+cdef extern from "forms.h":
+    enum:
+        TW_REGISTERS
+    int TW_FRAMES, TW_NOWHERE, TW_OBJECT, TW_TUPLE, TW_DICT, TW_CRC32, TW_CRC32C
+    int TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM, TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED
+    ctypedef struct tw_bits:
+        int64_t mask, values
+        uint8_t shift
+    ctypedef struct tw_follow:
+        int64_t mask
+        uint8_t how
+        Py_ssize_t slot, flag
+    ctypedef struct tw_form:
+        uint8_t frame, is_usual, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
+        uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, packing
+        int8_t place, of, measured, covered
+        int64_t guard_mask, guard_equals, equals, absent, hidden, packing_mask
+        uint8_t packing_shift
+        PyObject *codecs
+        Py_ssize_t flag_slot
+        int64_t flag_mask
+        Py_ssize_t bits_count, follows_count
+        const tw_bits *bits
+        const tw_follow *follows
+
+cdef extern from "crc32c.h":
+    ctypedef struct tw_crc32c_tables:
+        pass
+    void tw_crc32c_prepare(tw_crc32c_tables *)
 
 cdef extern from "plan.h":
+    int TW_UNSIGNED, TW_ZIGZAG, TW_TWOS_COMPLEMENT
     ctypedef struct PyTypeObject:
         pass
     ctypedef PyObject *(*allocfunc)(PyTypeObject *, Py_ssize_t)
@@ -33,6 +64,7 @@ cdef extern from "plan.h":
         const tw_struct *child
         PyObject *value
         const tw_fresh *fresh
+        const tw_form *form
     ctypedef struct tw_class:
         PyTypeObject *cls
         allocfunc alloc
@@ -51,6 +83,7 @@ cdef extern from "plan.h":
         const tw_field *filled
         Py_ssize_t unknown_slot
         PyObject *known_tags
+        uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size
     ctypedef struct tw_shared:
         PyObject *no_tags
         PyObject *empty_tuple
@@ -60,6 +93,7 @@ cdef extern from "plan.h":
         PyObject *uuid_safety
         Py_ssize_t uuid_int_slot, uuid_safety_slot
         int moves_views
+        tw_crc32c_tables crc32c
         PyObject **ints
     ctypedef struct tw_reader:
         const uint8_t *p
@@ -68,7 +102,10 @@ cdef extern from "plan.h":
         PyObject *views
         const tw_shared *shared
         int64_t elements, unknown_tags, unknown_tag_bytes
-        int untracked
+        int untracked, packed, trusted
+        int64_t *known
+        PyObject *limits
+        PyObject *numbers_tuple
     ctypedef struct tw_writer:
         uint8_t *p
         uint8_t *end
@@ -76,7 +113,9 @@ cdef extern from "plan.h":
         PyObject *bytes
         uint8_t *block
         int64_t counted
-        int counting
+        int counting, gap, unsure
+        int64_t *known
+        int64_t *highest
         Py_ssize_t expected
         const tw_shared *shared
 
@@ -96,8 +135,17 @@ cdef extern from "encode.h":
     PyObject *tw_finish(tw_writer *)
     void tw_discard(tw_writer *)
 
+cdef extern from "framed_decode.h":
+    PyObject *tw_read_framed(const tw_struct *, tw_reader *)
+    PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)
+
+cdef extern from "framed_encode.h":
+    int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
+
 cdef extern from "Python.h":
     PyObject *PyErr_Occurred()
     void PyErr_Clear()
     int PyErr_ExceptionMatches(object)
     PyTypeObject *Py_TYPE(object)
+    Py_ssize_t Py_REFCNT(PyObject *)
+    char *PyByteArray_AsString(object) except NULL

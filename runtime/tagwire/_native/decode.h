@@ -10,6 +10,7 @@
 #include "values.h"
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
+static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r);
 
 /* ---------------------------------------------------------------- tag sections */
 
@@ -156,6 +157,8 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
 {
     const uint8_t *around = r->end;
     PyObject *object;
+    if (TW_UNLIKELY(s->framed))
+        return tw_read_framed(s, r);
     if (TW_UNLIKELY(s->length != TW_NO_LENGTH)) {
         int64_t size = tw_read_length(r, s->length);
         if (size < 0 || size > r->end - r->p)
@@ -266,14 +269,11 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
+/* So many elements, perhaps null. */
+static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
     PyObject *tuple;
-    int64_t count;
-    if (f->length == TW_NO_LENGTH)
-        return tw_read_to_end(f, r);
-    count = tw_read_length(r, f->length);
     if (count == 0) {
         Py_INCREF(r->shared->empty_tuple);
         return r->shared->empty_tuple;
@@ -302,6 +302,11 @@ static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
+}
+
+static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
+{
+    return f->length == TW_NO_LENGTH ? tw_read_to_end(f, r) : tw_read_counted(f, r, tw_read_length(r, f->length));
 }
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r)

@@ -13,6 +13,7 @@
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
+static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- tag sections */
 
@@ -137,14 +138,21 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w)
 
 /* ---------------------------------------------------------------- structs */
 
+/* Refuses values of fields that this version lacks. */
+static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
+{
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
+        if (!f->ignorable && tw_differs(f, TW_SLOT(object, f->slot)) != 0)
+            return -1;
+    return 0;
+}
+
 /* Refuses values that this version would lose. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
-    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {
-        if (!f->ignorable && tw_differs(f, TW_SLOT(object, f->slot)) != 0)
-            return -1;
-    }
+    if (tw_refuse_missing(s, object) < 0)
+        return -1;
     if (s->section == TW_NO_SECTION) {
         value = TW_SLOT(object, s->unknown_slot);
         if (value != shared->no_tags) {
@@ -225,6 +233,8 @@ static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     int64_t place;
+    if (TW_UNLIKELY(s->framed))
+        return tw_write_framed(s, object, w);
     if (TW_LIKELY(s->length == TW_NO_LENGTH))
         return tw_write_fields(s, object, w);
     if (tw_open(w, s->length, &place) < 0 || tw_write_fields(s, object, w) < 0)
@@ -237,6 +247,8 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *plain;
     int failed;
+    if (TW_UNLIKELY(s->shape != TW_OBJECT))
+        return tw_write_framed(s, object, w);
     if (TW_LIKELY(Py_TYPE(object) == s->made.cls)) {
         Py_INCREF(object);
         plain = object;

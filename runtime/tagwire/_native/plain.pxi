@@ -39,7 +39,8 @@ cdef object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
     if value is None:
         raise TypeError
     made = object.__new__(cls)
-    setattr(made, "unknown_tags", value.unknown_tags)
+    if s.unknown_slot:
+        setattr(made, "unknown_tags", value.unknown_tags)
     copy_attributes(made, value, s.items, s.items_count)
     copy_attributes(made, value, s.tagged, s.tagged_count)
     copy_attributes(made, value, s.missing, s.missing_count)
@@ -49,7 +50,7 @@ cdef object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
 cdef int copy_attributes(object made, object value, const tw_field *fields, Py_ssize_t count) except -1:
     cdef Py_ssize_t index
     for index in range(count):
-        if not fields[index].ignorable:
+        if not fields[index].ignorable and fields[index].slot != TW_NOWHERE:
             name = <object>fields[index].name
             setattr(made, name, getattr(value, name))
     return 0

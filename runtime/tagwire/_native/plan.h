@@ -5,7 +5,8 @@
 #ifndef TAGWIRE_PLAN_H
 #define TAGWIRE_PLAN_H
 
-#include "compat.h"
+#include "crc32c.h"
+#include "forms.h"
 
 enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID,
@@ -15,11 +16,13 @@ enum tw_kind {
 
 enum tw_length_code { TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT };
 enum tw_marker { TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT };
+enum tw_sign { TW_UNSIGNED, TW_ZIGZAG, TW_TWOS_COMPLEMENT }; /* how varints are signed */
 enum tw_section { TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER };
 
 typedef struct tw_struct tw_struct;
 typedef struct tw_field tw_field;
 typedef struct tw_fresh tw_fresh;
+typedef struct tw_form tw_form;
 
 /* A field of a struct, or what the elements of an array are (then without a slot and a default). */
 struct tw_field {
@@ -28,7 +31,7 @@ struct tw_field {
     uint8_t nullable;     /* of texts, bytes and arrays */
     uint8_t marker;       /* of structs that may be null */
     uint8_t bits;         /* of varints: 32 or 64 */
-    uint8_t zigzag;       /* of varints */
+    uint8_t zigzag;       /* of varints: a tw_sign */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
     uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
     int32_t tag;
@@ -41,6 +44,7 @@ struct tw_field {
     const tw_struct *child;
     PyObject *value;      /* the default, or NULL where that is a struct */
     const tw_fresh *fresh; /* the default where it is a struct */
+    const tw_form *form;  /* what only record formats say of it; NULL in other structs */
 };
 
 /* Bytes of each kind of fixed width. */
@@ -73,6 +77,12 @@ struct tw_struct {
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
+    uint8_t framed;         /* its items have forms: see framed.h */
+    uint8_t shape;          /* what its values are: a tw_shape */
+    uint8_t enclosed;       /* one of its items says where it ends */
+    uint8_t leaves;         /* a tuple of what has no references */
+    uint8_t marks_count;    /* how many lengths and checksums it has */
+    uint8_t tuple_size;     /* of a tuple: how many values it has */
 };
 
 /* What all plans use, from their module: so nothing in these files is a global that changes. */
@@ -87,6 +97,7 @@ typedef struct {
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
     int moves_views;        /* whether a copy of a view can be moved to other bytes of it */
+    tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
 } tw_shared;
 
@@ -97,6 +108,10 @@ typedef struct {
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more the limits allow */
     int untracked;          /* gc=False */
+    int64_t *known;         /* registers: numbers of record formats that others depend on */
+    PyObject *limits;       /* Limits: of packed bytes */
+    int packed;             /* what is read was packed */
+    int trusted;            /* checksums are not held against the bytes */
     const uint8_t *numbers; /* the bytes of the last array of int32, and what was made of them: see tw_same_numbers */
     PyObject *numbers_tuple;
 } tw_reader;
@@ -109,6 +124,10 @@ typedef struct {
     uint8_t *block;
     int64_t counted;
     int counting;
+    int64_t *known;         /* as in tw_reader */
+    int64_t *highest;       /* of each register: the highest number that was written relative to it; or NULL */
+    int gap;                /* bytes of the last varint length: a guess at the next one's */
+    int unsure;             /* a value was refused that the interpreter may accept */
     Py_ssize_t expected;    /* what to ask for where the stack is full: what the last message took, or 0 */
     const tw_shared *shared;
 } tw_writer;

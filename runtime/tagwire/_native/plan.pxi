@@ -24,6 +24,7 @@ cdef class Builder:
     cdef dict structs
     cdef dict templates
     cdef dict slots
+    cdef bint framed
 
     def __cinit__(self, Shared shared):
         self.shared = shared
@@ -55,8 +56,8 @@ cdef class Builder:
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <tw_struct *>block.at
-        if layout.cls is None:
-            raise NotNative(f"{layout.name} has no class: its values are dicts")
+        if self.framed:
+            return self.framed_struct(layout)
         check_class(layout.cls)
         block = self.structs[id(layout)] = Block(sizeof(tw_struct))
         self.kept += [block, layout]
@@ -72,6 +73,10 @@ cdef class Builder:
         self.section(s, layout.cls, layout.section)
         self.fill(s)
         return s
+
+    cdef const tw_struct *framed_struct(self, object layout) except NULL:
+        """The struct of a layout with what only record formats have: see framing.pxi."""
+        raise NotNative(f"{layout.name} is framed")
 
     cdef int section(self, tw_struct *s, object cls, object section) except -1:
         s.section = TW_NO_SECTION
@@ -136,7 +141,7 @@ cdef class Builder:
         field.minimum = type.minimum
         if isinstance(type, Fixed):
             self.wire(field, type.wire)
-        elif isinstance(type, Sized) and type.length is not None:
+        elif isinstance(type, Sized):
             self.wire(field, type.wire)
             self.length(field, type)
             field.longest = type.longest
@@ -149,10 +154,10 @@ cdef class Builder:
             self.length(field, type)
             field.element = <tw_field *>self.memory(sizeof(tw_field))
             self.type(<tw_field *>field.element, type.element)
-        elif isinstance(type, Varint) and type.bits in (32, 64) and type.signed == type.zigzag:
+        elif isinstance(type, Varint) and type.bits in (32, 64):
             field.kind = TW_VARINT
             field.bits = type.bits
-            field.zigzag = type.zigzag
+            field.zigzag = TW_ZIGZAG if type.zigzag else TW_TWOS_COMPLEMENT if type.signed else TW_UNSIGNED
         else:
             raise NotNative(f"the engine has no type {type}")
         return 0

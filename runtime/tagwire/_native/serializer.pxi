@@ -21,6 +21,7 @@ cdef class Plan:
     cdef list kept
     cdef object source
     cdef object depth
+    cdef bint framed  # as record formats are: see framing.pxi
     cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
 
     cdef readonly object MESSAGE
@@ -28,10 +29,11 @@ cdef class Plan:
     cdef readonly object VERSION
 
     def __cinit__(self, layout):
-        cdef Builder builder = Builder(SHARED)
+        cdef FramedBuilder builder = FramedBuilder(SHARED)
         depth = layout.root.depth
         if depth > DEEPEST:
             raise NotNative(f"structs are {depth} deep; the engine goes down to {DEEPEST}")
+        self.framed = builder.decide(layout.root)
         self.root = builder.struct(layout.root)
         self.shared = &SHARED.c
         self.kept = builder.kept
@@ -59,11 +61,17 @@ cdef class Plan:
         value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
+    def decode_trusted(self, bytes data, *, views=False):
+        """As `decode`, of bytes that we have made: their checksums are right."""
+        return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
+
     cdef object read(
-        self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc
+        self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
+        bint trusted=False,
     ):
         """The message at `offset`, and its end; without a place for that it must end with the data."""
         cdef tw_reader r
+        cdef int64_t known[TW_REGISTERS]
         cdef PyObject *value = NULL
         cdef object buf = data if type(data) is bytes else as_bytes(data)
         cdef object raw = None
@@ -79,6 +87,9 @@ cdef class Plan:
             r.shared = self.shared
             r.untracked = gc is not True and not gc
             r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
+            if self.framed:
+                start_reading(&r, known, limits)
+                r.trusted = trusted
             tried = limits is NO_LIMITS or self.limit(&r, limits)
         if tried:
             value = tw_read_message(self.root, &r)
@@ -137,7 +148,11 @@ cdef class Plan:
     cdef object write(self, object message):
         cdef tw_writer w
         cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
         start_writing(&w, stack, self.shared)
+        if self.framed:
+            start_registers(known)
+            w.known = known
         w.expected = self.last_size
         if tw_write_object(self.root, <PyObject *>message, &w) == 0:
             self.last_size = (w.p - w.start) + SLACK
@@ -146,13 +161,19 @@ cdef class Plan:
         refused_value()
         from tagwire.layout_writer import encode
 
-        encode(self.source, message)
+        data = encode(self.source, message)
+        if w.unsure:
+            return data
         raise self.disagreement(message)
 
     cdef object measure(self, object message):
         cdef tw_writer w
         cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
         start_writing(&w, stack, self.shared)
+        if self.framed:
+            start_registers(known)
+            w.known = known
         w.counting = True
         if tw_write_object(self.root, <PyObject *>message, &w) == 0:
             tw_discard(&w)
@@ -161,7 +182,9 @@ cdef class Plan:
         refused_value()
         from tagwire.layout_writer import encoded_size
 
-        encoded_size(self.source, message)
+        size = encoded_size(self.source, message)
+        if w.unsure:
+            return size
         raise self.disagreement(message)
 
     cdef object disagreement(self, object message):
@@ -179,6 +202,24 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counting = False
     w.expected = 0
     w.shared = shared
+    w.known = w.highest = NULL
+    w.gap = 1
+    w.unsure = False
+
+
+cdef inline void start_registers(int64_t *known) noexcept:
+    """Nothing is known yet, but what the first ones always are."""
+    cdef int register
+    for register in range(TW_REGISTERS):
+        known[register] = 0
+    known[ONE] = 1
+
+
+cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noexcept:
+    start_registers(known)
+    r.known = known
+    r.limits = <PyObject *>limits
+    r.packed = r.trusted = False
 
 
 cdef inline object taken(PyObject *value):

@@ -92,6 +92,7 @@ cdef class Shared:
         self.c.empty_tuple = <PyObject *>self.kept[1]
         self.c.empty_text = <PyObject *>self.kept[2]
         self.c.moves_views = can_move_views()
+        tw_crc32c_prepare(&self.c.crc32c)
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
             self.kept.append(number)
             self.c.ints[number - TW_INTS_LOW] = <PyObject *>number

@@ -71,12 +71,22 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
+/* What the bits of a varint that is signed mean. */
+static inline int64_t tw_signed(const tw_field *f, uint64_t x)
+{
+    if (f->zigzag == TW_ZIGZAG)
+        return tw_from_zigzag(x);
+    return f->zigzag == TW_TWOS_COMPLEMENT && f->bits == 32 ? (int32_t)x : (int64_t)x;
+}
+
 static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
     if (tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32))
         return NULL;
-    return f->zigzag ? PyLong_FromLongLong(tw_from_zigzag(x)) : PyLong_FromUnsignedLongLong(x);
+    if (f->zigzag == TW_UNSIGNED)
+        return PyLong_FromUnsignedLongLong(x);
+    return tw_new_int(r->shared, tw_signed(f, x));
 }
 
 static inline int tw_is_ascii(const uint8_t *p, Py_ssize_t size)
@@ -272,16 +282,24 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     }
 }
 
+/* The bits of a varint with this value, which is in its range. */
+static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
+{
+    if (f->zigzag == TW_ZIGZAG)
+        return tw_to_zigzag(number);
+    return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
+}
+
 static int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
 {
     uint64_t x;
     if (!PyLong_Check(value) || tw_make_room(w, 10) < 0)
         return -1;
-    if (f->zigzag) {
+    if (f->zigzag != TW_UNSIGNED) {
         int64_t number = PyLong_AsLongLong(value);
         if ((number == -1 && PyErr_Occurred()) || (f->bits == 32 && number != (int32_t)number))
             return -1;
-        x = tw_to_zigzag(number);
+        x = tw_unsigned(f, number);
     } else {
         x = PyLong_AsUnsignedLongLong(value);
         if ((x == (uint64_t)-1 && PyErr_Occurred()) || (f->bits == 32 && x >> 32))

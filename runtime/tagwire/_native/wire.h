@@ -107,6 +107,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     int64_t n;
     uint64_t x;
     switch (code) {
+    case TW_NO_LENGTH:
+        return r->end - r->p; /* all that is left */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
         return n < 0 ? TW_FAULT : n - 1;

@@ -27,7 +27,7 @@ from tagwire.log.rules import Problem
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
-from tagwire.log.verify import problem_of
+from tagwire.log.verify import leader_epoch_problems, problem_of
 from tagwire.log.writing import SegmentWriter
 
 __all__ = ["SalvageReport", "salvage"]
@@ -83,6 +83,14 @@ def salvage(
     return reports
 
 
+class _EpochRun(NamedTuple):
+    """Batches one behind the other of one leader."""
+
+    epoch: int
+    offset: int
+    batches: int
+
+
 class _Salvage:
     """The segments of one partition, in order."""
 
@@ -93,7 +101,7 @@ class _Salvage:
         self.tell = tell
         self.transactions = Transactions()
         self.last_offset = -1
-        self.epochs: list[EpochStart] = []
+        self.epochs: list[_EpochRun] = []
 
     def partition(self, partition: Partition) -> Iterator[SalvageReport]:
         following = (*partition.segments[1:], None)
@@ -153,8 +161,12 @@ class _Salvage:
         return chosen
 
     def _epoch(self, epoch: int, offset: int) -> None:
-        if epoch > (self.epochs[-1].epoch if self.epochs else -1):
-            self.epochs.append(EpochStart(epoch, offset))
+        if epoch < 0:
+            return
+        if self.epochs and self.epochs[-1].epoch == epoch:
+            self.epochs[-1] = self.epochs[-1]._replace(batches=self.epochs[-1].batches + 1)
+        else:
+            self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
         """A snapshot of a metadata log is kept whole or not at all: half of one says what never was."""
@@ -168,20 +180,22 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """The checkpoint as it is, which knows leaders that wrote nothing, unless the batches say otherwise."""
+        """The checkpoint as it is, which knows leaders that wrote nothing, unless most batches say otherwise."""
         if not path.is_file():
             return
         try:
-            known = read_leader_epochs(path)
+            known = [] if leader_epoch_problems(path) else read_leader_epochs(path)
         except LogError:
             known = []
-        # Where records were deleted, the first start is where the log begins, and leaders before it are gone.
-        starts = {start.epoch: start.start_offset for start in known[1:]}
-        later = [start for start in self.epochs if not known or start.epoch > known[0].epoch]
-        if known and all(starts.get(epoch, offset + 1) <= offset for epoch, offset in later):
+        agreed = sum(run.batches for run in self.epochs if _epoch_at(known, run.offset) in (None, run.epoch))
+        if known and agreed * 2 >= sum(run.batches for run in self.epochs):
             shutil.copyfile(path, self.folder / path.name)
             return
-        lines = ["0", str(len(self.epochs)), *(f"{start.epoch} {start.start_offset}" for start in self.epochs)]
+        starts: list[_EpochRun] = []
+        for run in self.epochs:
+            if not starts or run.epoch > starts[-1].epoch:
+                starts.append(run)
+        lines = ["0", str(len(starts)), *(f"{run.epoch} {run.offset}" for run in starts)]
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
@@ -192,6 +206,11 @@ class _Salvage:
             except LogError:
                 return
             shutil.copyfile(path, self.folder / path.name)
+
+
+def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
+    """The epoch of an offset; None below the first start, where records may be deleted."""
+    return max((start.epoch for start in known if start.start_offset <= offset), default=None)
 
 
 def ascending(places: list[_Place]) -> list[_Place]:

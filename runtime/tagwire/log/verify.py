@@ -159,7 +159,8 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 # ---------------------------------------------------------------- other files
 
 
-def _leader_epochs(path: Path) -> list[Problem]:
+def leader_epoch_problems(path: Path) -> list[Problem]:
+    """What is wrong in a checkpoint of leader epochs. Raises LogError for what is none."""
     problems = []
     before = None
     for at, start in placed_leader_epochs(path):
@@ -184,7 +185,7 @@ def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
 
 _INDEXES: Final = ("index", "timeindex", "txnindex")
 _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
-    "leader-epoch-checkpoint": _leader_epochs,
+    "leader-epoch-checkpoint": leader_epoch_problems,
     "partition.metadata": _reading(read_properties),
     "quorum-state": _reading(read_json),
     "meta.properties": _reading(read_properties),

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tagwire.layout_reader import LayoutReader
-from tagwire.limits import Limits
+from tagwire.layout_reader import decode
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
 from tagwire.records.record import Record
@@ -14,7 +14,7 @@ from tagwire.records.walk import Walk, max_timestamp, unpacked
 if TYPE_CHECKING:
     from tagwire.records.messages import Messages
 
-__all__ = ["RecordBatch", "read_batch"]
+__all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
 def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordBatch":
@@ -22,12 +22,23 @@ def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordB
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
-    reader = LayoutReader(format.head, buf, raw=memoryview(buf), offset=pos, limits=limits)
-    head = reader.message(whole=False)
-    for name in ("key", "value"):
-        if format.records is None and head[name] is not None:
-            head[name] = bytes(head[name])
-    return RecordBatch(format, head, buf, pos, reader.pos, limits)
+    plan = format.plans.head
+    has_records = format.records is not None  # packed or not, they stay where they are
+    if plan is not None:
+        head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
+    else:
+        raw = memoryview(buf) if has_records else buf
+        head, end = decode(format.head, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
+    return RecordBatch(format, head, buf, pos, end, limits)
+
+
+def own_batch(format: Format, data: bytes) -> "RecordBatch":
+    """The batch, or outermost message, that we have just made: nothing is verified again."""
+    plan = format.plans.head
+    if plan is None:
+        return read_batch(data, 0, format, DEFAULT_LIMITS)
+    head = plan.decode_trusted(data, views=format.records is not None)
+    return RecordBatch(format, head, data, 0, len(data), DEFAULT_LIMITS)
 
 
 class RecordBatch:
@@ -214,11 +225,9 @@ class RecordBatch:
 
         Raises EncodeError for a value that the format can't carry, or a field that it lacks.
         """
-        from tagwire.layout_writer import encode
-
         names = {role: item.name for role, item in self._format.fields.items()}
         head = self._head | {names.get(role, role): value for role, value in changes.items()}
-        data = encode(self._format.head, head)
+        data = self._format.encode_head(head)
         return read_batch(data, 0, self._format, self._limits)
 
     def __repr__(self) -> str:

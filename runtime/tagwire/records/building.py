@@ -9,18 +9,21 @@ read back one by one.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NoReturn
 
 from tagwire.compression import pack
+from tagwire.engines import DisagreementError
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout
 from tagwire.layout_writer import LayoutWriter, encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
-from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.batch import RecordBatch, own_batch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
+from tagwire.records.native import Refusal, Written, write_natively
 from tagwire.records.record import Header, Record
 from tagwire.shown import shown
 
@@ -122,33 +125,45 @@ class BatchBuilder:
 
     def batch(self) -> RecordBatch:
         format = self.format
-        records = self.records
         base_offset = self.first_offset()
-        last = self.last_offset
-        if last is None:
-            last = max((record.offset for record in records), default=base_offset)
-        times = [record.timestamp for record in records]
         base_timestamp = self.delete_horizon_ms if self.base_timestamp is None else self.base_timestamp
         if base_timestamp is None:
-            base_timestamp = times[0] if times else -1
-        top = self.append_time if self.timestamp_type == "append" else max(times, default=-1)
-        top = top if self.max_timestamp is None else self.max_timestamp
+            base_timestamp = self.records[0].timestamp if self.records else -1
         head = self.values(
             base_offset=base_offset,
-            last_offset_delta=last - base_offset,
             base_timestamp=base_timestamp,
             attributes=self.batch_attributes(),
             **self.numbers,
         )
+        codec = self.codec()
+        found = self.written(head, base_offset, base_timestamp)
+        last = found.last_offset if self.last_offset is None else self.last_offset
+        head |= self.values(last_offset_delta=last - base_offset)
         item = format.fields.get("max_timestamp")
         if item is not None:
+            top = self.top(found.max_timestamp)
             head[item.name] = top - base_timestamp if item.relative_to else top
-        codec = self.codec()
-        data = self.payload(head, base_offset, base_timestamp)
-        head["payload"] = data if codec == "none" else pack(codec, data)
+        head["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
-            head[format.fields["count"].name] = len(records)
-        return read_batch(encode(format.head, head), 0, format, DEFAULT_LIMITS)
+            head[format.fields["count"].name] = len(self.records)
+        return own_batch(format, format.encode_head(head))
+
+    def top(self, highest: int) -> int:
+        """The highest timestamp of the batch, where the records have `highest`."""
+        if self.max_timestamp is not None:
+            return self.max_timestamp
+        return self.append_time if self.timestamp_type == "append" else highest
+
+    def written(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
+        """The records as bytes; where the native engine refuses one, by the layout, which says why."""
+        written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
+        if isinstance(written, Written) and self.records:
+            return written
+        data = self.payload(head, base_offset, base_timestamp)
+        if written is Refusal.CERTAIN:
+            raise DisagreementError(self.format.layout, f"{len(self.records)} records")
+        last = max((record.offset for record in self.records), default=base_offset)
+        return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, head: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
         """The records as bytes: in straight lines, and where these refuse one, by the layout, which says why."""
@@ -191,7 +206,8 @@ class BatchBuilder:
         values: dict[str, int] = {name: int(flag) for name, flag in self.flags.items()}
         values["compression"] = self.format.codecs.index(self.codec())
         values["timestamp_type"] = int(self.timestamp_type == "append")
-        values[_IGNORED] = int(not any(record.attributes for record in self.records))
+        if _IGNORED in bits:
+            values[_IGNORED] = int(not any(record.attributes for record in self.records))
         number = 0
         for name, value in values.items():
             number = bits[name].put(number, value) if name in bits else number
@@ -244,26 +260,32 @@ class BatchBuilder:
         """A wrapper, or messages one behind the other."""
         codec = self.codec()
         is_relative = self.format.magic > 0 and codec != "none"
-        first = self.first_offset()
-        datas = [
-            encode(self.format.head, self.message(record, record.offset - (first if is_relative else 0)))
-            for record in self.records
-        ]
+        found = self.written_messages(self.first_offset() if is_relative else 0)
         if codec == "none":
-            return MessageSet([read_batch(data, 0, self.format, DEFAULT_LIMITS) for data in datas], self.format)
-        if not datas:
+            return MessageSet(found.data, len(self.records), self.format)
+        if not self.records:
             self.fail("records", "are none, but a wrapper holds at least one message")
-        return read_batch(self.wrapper(codec, datas), 0, self.format, DEFAULT_LIMITS)
-
-    def wrapper(self, codec: str, datas: list[bytes]) -> bytes:
-        times = [record.timestamp for record in self.records]
-        top = self.append_time if self.timestamp_type == "append" else max(times)
         head = self.values(
             base_offset=self.records[-1].offset if self.last_offset is None else self.last_offset,
             attributes=self.batch_attributes(),
-            base_timestamp=top if self.max_timestamp is None else self.max_timestamp,
+            base_timestamp=self.top(found.max_timestamp),
         )
-        return encode(self.format.head, {**head, "key": None, "value": pack(codec, b"".join(datas))})
+        data = self.format.encode_head({**head, "key": None, "value": pack(codec, found.data)})
+        return own_batch(self.format, data)
+
+    def written_messages(self, base: int) -> Written:
+        """The messages, whose offsets are counted from `base`."""
+        written: Written | Refusal = Refusal.NONE_TRIED
+        if self.timestamp_type == "create":
+            written = write_natively(self.format, self.records, {}, base, 0)
+        if isinstance(written, Written) and self.records:
+            return written
+        data = b"".join(
+            [encode(self.format.head, self.message(record, record.offset - base)) for record in self.records]
+        )
+        if written is Refusal.CERTAIN:
+            raise DisagreementError(self.format.layout, f"{len(self.records)} records")
+        return Written(data, -1, max((record.timestamp for record in self.records), default=-1))
 
     def message(self, record: Record, offset: int) -> dict[str, Any]:
         is_appended = self.timestamp_type == "append"
@@ -286,13 +308,23 @@ class BatchBuilder:
 class MessageSet(RecordBatch):
     """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_count",)
 
-    def __init__(self, parts: list[RecordBatch], format: Format) -> None:
-        head = parts[0]._head if parts else format.head.root.default_value() | {"crc": 0}
-        data = b"".join(part.encode() for part in parts)
+    def __init__(self, data: bytes, count: int, format: Format) -> None:
+        head = (
+            read_batch(data, 0, format, DEFAULT_LIMITS)._head
+            if count
+            else format.head.root.default_value() | {"crc": 0}
+        )
         super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
-        self._parts = parts
+        self._count = count
+
+    @cached_property
+    def _parts(self) -> list[RecordBatch]:
+        parts: list[RecordBatch] = []
+        while len(parts) < self._count:
+            parts.append(read_batch(self._buf, parts[-1]._end if parts else 0, self._format, DEFAULT_LIMITS))
+        return parts
 
     @property
     def last_offset(self) -> int:
@@ -308,7 +340,7 @@ class MessageSet(RecordBatch):
         return (record for part in self._parts for record in part)
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return self._count
 
 
 def build(

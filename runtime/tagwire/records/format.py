@@ -23,7 +23,9 @@ from tagwire.layout import (
     Sized,
     StructLayout,
 )
+from tagwire.layout_writer import encode
 from tagwire.record_format import RecordFormat
+from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
 
 __all__ = ["VOCABULARY", "Format"]
@@ -110,10 +112,20 @@ class Format:
         return Layout(self.name, None, StructLayout(self.root.name, items))
 
     @cached_property
+    def plans(self) -> Plans:
+        """What the native engine has for this format."""
+        return Plans(self)
+
+    @cached_property
     def codecs(self) -> tuple[str, ...]:
         """The codecs by their numbers, as the spec calls them."""
         group = self.bits.get("compression")
         return group.values if group else ("none",)
+
+    def encode_head(self, head: dict[str, Any]) -> bytes:
+        """A batch or message of the values of its head. Raises EncodeError for a value that can't be."""
+        plan = self.plans.head
+        return encode(self.head, head) if plan is None else plan.encode(head)
 
     def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
         """The value of a role in the head of a batch."""

@@ -14,8 +14,9 @@ from tagwire.errors import DecodeError
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records.format import Format
+from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.records.walk import plain_attributes, unpacked
+from tagwire.records.walk import plain_attributes, tombstone_flag, unpacked
 
 __all__ = ["Messages", "record_of"]
 
@@ -25,7 +26,6 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 def record_of(format: Format, head: dict[str, Any], offset: int, appended: int | None = None) -> Record:
     """A message as a record."""
-    tombstone = format.bits.get("is_tombstone")
     attributes = head[format.fields["attributes"].name]
     return Record(
         offset,
@@ -34,7 +34,7 @@ def record_of(format: Format, head: dict[str, Any], offset: int, appended: int |
         head["value"],
         tuple((header["key"], header["value"]) for header in head.get("headers", ())),
         attributes=plain_attributes(format, attributes),
-        tombstone=None if tombstone is None else bool(tombstone.of(attributes)),
+        tombstone=tombstone_flag(format, attributes),
     )
 
 
@@ -52,7 +52,7 @@ class Messages:
         if head["value"] is None:
             self.refuse("value", "null in a wrapper", f"a message set, packed by {codec}")
         self.data = unpacked(format, codec, head["value"], offset, "value", limits)
-        self.offsets = [message[format.fields["base_offset"].name] for message in self.heads()]
+        self.offsets = self.read_offsets()
         if not self.offsets:
             self.refuse("value", "an empty message set in a wrapper", "at least one message")
         self.shift = 0
@@ -64,18 +64,43 @@ class Messages:
         """The offset of the first message."""
         return int(self.offsets[0] + self.shift)
 
+    def read_offsets(self) -> list[int]:
+        """The offsets as they stand in the messages. All are read, so that a wrapper at fault has no records."""
+        reading = self.natively(0, None)
+        if reading is not None:
+            return [record.offset for record in reading]
+        name = self.format.fields["base_offset"].name
+        return [head[name] for head in self.heads()]
+
     def __iter__(self) -> Iterator[Record]:
         appended = None
         if self.format.flag(self.head, "timestamp_type"):
             appended = self.format.role(self.head, "base_timestamp")
+        return self.natively(self.shift, appended) or self.by_layout(appended)
+
+    def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
+        """The messages as the native engine reads them, if it does."""
+        plans = self.format.plans
+        if plans.records is None:
+            return None
+        bases = {OFFSET: shift, TIMESTAMP: appended or 0, SCALE: int(appended is None)}
+        inputs = plans.inputs(bases, {})
+        return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.refused)
+
+    def by_layout(self, appended: int | None) -> Iterator[Record]:
+        """The messages as records without the native engine."""
         for head, offset in zip(self.heads(), self.offsets, strict=True):
             yield record_of(self.format, head, offset + self.shift, appended)
 
-    def heads(self) -> Iterator[dict[str, Any]]:
-        """The messages, one after the other."""
-        reader = LayoutReader(self.format.head, self.data, limits=self.limits)
+    def refused(self, index: int, pos: int, elements: int) -> Iterator[Any]:
+        """The interpreter's reading from the message on that the native engine refused; raises its error."""
+        return self.heads(index, pos, elements)
+
+    def heads(self, index: int = 0, pos: int = 0, elements: int = 0) -> Iterator[dict[str, Any]]:
+        """The messages, one after the other; from the one at `pos` on, before which so many elements were counted."""
+        reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
-        index = 0
+        reader.elements = elements
         while reader.left:
             reader.path = ["value", index]
             reader.elements += 1

@@ -1,30 +1,33 @@
 """Records out of the bytes of a batch, one after the other, by the layout.
 
 One at a time, so that a batch of a million tiny records costs the memory of
-one. Where a record has the shape of magic 2's, straight-line code reads it;
-it knows no places, and where it refuses, the layout's walk reads the same
-bytes from that record on and says what is wrong.
+one. The native engine reads them by its plan; without it, straight-line code
+reads those of the shape of magic 2's. Neither knows places: where they refuse,
+the layout's interpreter reads the same bytes from that record on and says what
+is wrong.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
-from tagwire.compression import PackingFault, unpack
+from tagwire.compression import PackingFault, unpack_in_place
 from tagwire.errors import DecodeError, LimitError
 from tagwire.layout import Array
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records import plain_records
 from tagwire.records.format import Format
+from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 
 __all__ = ["Walk", "unpacked"]
 
 
-def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes:
-    """What packed bytes hold; they stand at `offset` of the input. Raises DecodeError, LimitError."""
+def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
+    """What packed bytes hold, only to be read; they stand at `offset` of the input. Raises DecodeError, LimitError."""
     try:
-        return unpack(codec, data, limits)
+        return unpack_in_place(codec, data, limits)
     except PackingFault as fault:
         error = LimitError if fault.is_limit else DecodeError
         raise error(
@@ -48,7 +51,7 @@ class Walk:
         self,
         format: Format,
         head: dict[str, Any],
-        data: bytes,
+        data: bytes | bytearray,
         pos: int,
         end: int,
         *,
@@ -60,43 +63,73 @@ class Walk:
         self.head = head
         self.array = format.records.type
         self.name = format.records.name
+        self.data = data
         self.pos = pos
+        self.end = end
+        self.packed_at = packed_at
         self.limits = limits
-        self.reader = LayoutReader(format.layout, data, offset=pos, limits=limits)
-        self.reader.end = end
-        self.reader.packed_at = packed_at
-        self.reader.path = [self.name]
         self.base_offset = format.role(head, "base_offset")
         self.base_timestamp = format.role(head, "base_timestamp")
         self.appended: int | None = max_timestamp(format, head) if format.flag(head, "timestamp_type") else None
+
+    @cached_property
+    def reader(self) -> LayoutReader:
+        """The interpreter at the first record."""
+        reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
+        reader.end = self.end
+        reader.packed_at = self.packed_at
+        reader.path = [self.name]
+        return reader
 
     def count(self) -> int | None:
         """How many records the batch says that it has, if they fit into its bytes; None where it does not say."""
         count = self.head[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
-        least = self.array.element.minimum
-        if not 0 <= count * least <= self.reader.left:
-            most = f"0 to {self.reader.left // least} in the {self.reader.left} bytes left"
-            self.reader.fail(f"a count of {count}", most, self.pos)
+        least, left = self.array.element.minimum, self.end - self.pos
+        if not 0 <= count * least <= left:
+            self.reader.fail(f"a count of {count}", f"0 to {left // least} in the {left} bytes left", self.pos)
         return int(count)
 
     def __iter__(self) -> Iterator[Record]:
+        plans = self.format.plans
+        reading = None
+        if plans.records is not None:
+            inputs = plans.inputs(self.bases(), self.head)
+            reading = plans.records.read(
+                self.data, self.pos, self.end, self.count(), inputs, self.limits, self.by_layout
+            )
+        return self.in_python() if reading is None else reading
+
+    def bases(self) -> dict[str, int]:
+        """What the records' offsets and timestamps are counted from."""
+        if self.appended is None:
+            return {OFFSET: self.base_offset, TIMESTAMP: self.base_timestamp, SCALE: 1}
+        return {OFFSET: self.base_offset, TIMESTAMP: self.appended, SCALE: 0}
+
+    def in_python(self) -> Iterator[Record]:
+        """The records without the native engine: in straight lines as far as these go, then by the layout."""
         count = self.count()
-        self.reader.elements = count or 0
-        self.reader.bound("elements", self.reader.elements)
+        self.reader.bound("elements", count or 0)
         index = 0
-        if count is not None and plain_records.fits(self.format) and self.limits.elements is None:
+        if count is not None and plain_records.fits(self.format) and not self.bounds_records():
             for record in plain_records.read(self, count):
                 yield record
                 index += 1
-            if index == count and self.reader.pos == self.reader.end:
+            if index == count and self.reader.pos == self.end:
                 return
-        yield from self.by_layout(index, count)
+        yield from self.by_layout(index, self.reader.pos, count or 0)
 
-    def by_layout(self, index: int, count: int | None) -> Iterator[Record]:
-        """The records from this one on, from the reader's position, by the layout."""
-        reader = self.reader
+    def bounds_records(self) -> bool:
+        """Whether the limits bound what straight lines do not count."""
+        deepest = self.limits.depth
+        return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
+
+    def by_layout(self, index: int, pos: int, elements: int) -> Iterator[Record]:
+        """The records from this one on by the layout; `elements` were counted before it, or stated."""
+        reader, count = self.reader, self.count()
+        reader.pos, reader.elements = pos, elements
+        reader.bound("elements", elements)
         while index < count if count is not None else reader.left > 0:
             reader.path = [self.name, index]
             if count is None:
@@ -119,6 +152,7 @@ class Walk:
             value["value"],
             tuple((header["key"], header["value"]) for header in value["headers"]),
             attributes=plain_attributes(self.format, value["attributes"]),
+            tombstone=tombstone_flag(self.format, value["attributes"]),
         )
 
 
@@ -127,6 +161,12 @@ def plain_attributes(format: Format, attributes: int) -> int:
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes
+
+
+def tombstone_flag(format: Format, attributes: int) -> bool | None:
+    """What a record's attributes say of a tombstone; None where its format has no bit for it."""
+    group = format.record_bits.get("is_tombstone")
+    return None if group is None else bool(group.of(attributes))
 
 
 def max_timestamp(format: Format, head: dict[str, Any]) -> int:

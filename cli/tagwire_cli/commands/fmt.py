@@ -1,0 +1,112 @@
+"""`tagwire fmt`: specs in their canonical text, comments and all."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.diagnostics import count, print_error
+from tagwire_cli.input_bytes import read_bytes
+
+if TYPE_CHECKING:
+    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.settings import Settings
+
+__all__ = ["command"]
+
+_STDIN = "-"
+
+
+@click.command("fmt")
+@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+def command(paths: Sequence[str], check: bool, diff: bool) -> None:
+    """Write message specs in their canonical order and form.
+
+    PATH is a spec, a folder of specs, or - for standard input to standard
+    output; without any, all spec sets of this project are meant. What a spec
+    says is not changed, and comments are kept: above what they stand above, or
+    behind it. Specs with errors, and record formats, are left as they are.
+
+    \b
+    Examples:
+      tagwire fmt
+      tagwire fmt --check --diff message_specs
+    """
+    from tagwire.errors import SpecError
+    from tagwire_generator.formatting import format_spec
+    from tagwire_generator.output import write_atomically
+    from tagwire_generator.settings import find_root, load
+
+    settings = load(find_root(Path.cwd()))
+    number = changed = failed = 0
+    for name, text in _specs(settings, paths):
+        number += 1
+        try:
+            formatted = format_spec(text, file=name, options=_options(settings, name))
+        except SpecError as error:
+            failed += 1
+            print_error(error)
+            continue
+        changed += formatted != text
+        if name == _STDIN and not (check or diff):
+            click.echo(formatted, nl=False)
+        elif formatted != text:
+            _tell(name, text, formatted, check=check, diff=diff)
+            if not (check or diff):
+                write_atomically(Path(name), formatted)
+    verb = "would change" if check or diff else "changed"
+    left = f", {failed} left as they are" if failed else ""
+    click.echo(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
+    if failed or (changed and check):
+        raise click.exceptions.Exit(1)
+
+
+def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
+    if diff:
+        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}")
+        for line in lines:
+            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+    else:
+        click.echo(f"{'would format' if check else 'formatted'} {name}", err=True)
+
+
+def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names and texts of the specs to be formatted, each once."""
+    from tagwire_generator.spec_files import find_specs
+
+    folders = [each.source_name(each.specs) for each in settings.sets] if not paths else []
+    seen: set[Path] = set()
+    for path in [*paths, *(str(settings.root / folder) for folder in folders)]:
+        if path == _STDIN:
+            yield path, _decoded(read_bytes(path, is_hex=False), path)
+            continue
+        place = Path(path)
+        for file in [each.path for each in find_specs(place)] if place.is_dir() else [place]:
+            if file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield _shown(file), _decoded(file.read_bytes(), str(file))
+
+
+def _shown(file: Path) -> str:
+    here = Path.cwd()
+    return str(file.relative_to(here)) if file.is_absolute() and file.is_relative_to(here) else str(file)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    from tagwire.errors import SpecError
+
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{name}: byte {error.start} is no UTF-8; save the file as UTF-8", file=name) from None
+
+
+def _options(settings: "Settings", name: str) -> "SpecOptions":
+    from tagwire_generator.options import SpecOptions
+
+    spec_set = None if name == _STDIN else settings.set_of(Path(name))
+    return spec_set.options if spec_set else SpecOptions()

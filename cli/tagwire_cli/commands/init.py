@@ -1,0 +1,58 @@
+"""`tagwire init`: a protocol of one's own, from nothing to green tests."""
+
+from pathlib import Path
+
+import click
+
+from tagwire_cli.diagnostics import count
+
+__all__ = ["command"]
+
+
+@click.command("init")
+@click.argument("name")
+@click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--no-headers", is_flag=True, help="No RequestHeader and ResponseHeader: messages alone.")
+def command(name: str, folder: Path, no_headers: bool) -> None:
+    """Begin a protocol of your own, in FOLDER (by default, here).
+
+    NAME is the package to make, such as `pings`. Written are the specs of a
+    first request and its response with their headers, the package, golden
+    bytes with their test, [tool.tagwire] in pyproject.toml, commit hooks, and
+    a workflow for CI. Files that are there are not touched; to pyproject.toml,
+    what it lacks is added.
+
+    \b
+    Examples:
+      tagwire init pings
+      tagwire init pings protocols/pings --no-headers
+    """
+    from tagwire_generator.new_project import HOOKS, NewProjectError, new_project
+
+    try:
+        project = new_project(name, folder, headers=not no_headers)
+    except NewProjectError as error:
+        raise click.UsageError(str(error)) from None
+    for path, text in sorted(project.files.items()):
+        target = folder / path
+        verb = "added to" if target.exists() else "wrote"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        click.echo(f"{verb} {target}", err=True)
+    click.echo(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
+    if project.hooks:
+        click.echo(f"{folder / HOOKS} is there already; add to it what you want of:\n\n{project.hooks}", err=True)
+    where = "" if folder == Path() else f"cd {folder}; "
+    click.echo(f"next: {where}pytest, then edit message_specs and `tagwire generate`", err=True)
+
+
+def _generate(folder: Path) -> int:
+    """Write the package; gives the number of its modules."""
+    from tagwire_generator.output import plan
+    from tagwire_generator.pipeline import generate
+    from tagwire_generator.settings import load
+
+    [spec_set] = load(folder).sets
+    package = generate(spec_set, jobs=1)
+    plan(package.files, spec_set.directory).apply()
+    return sum(path.endswith(".py") for path in package.files)

@@ -1,0 +1,58 @@
+"""For who writes templates: run them over our own specs, which have every corner that specs have.
+
+    for files in render_corpus("my_templates").values():
+        ...
+
+Needs the extra `generate`, and no test runner.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from tagwire.errors import SpecError
+from tagwire_generator import resources
+from tagwire_generator.options import SpecOptions
+from tagwire_generator.pipeline import generate
+from tagwire_generator.settings import SpecSet
+
+__all__ = ["CORPUS", "render_corpus"]
+
+CORPUS: Final = ("kafka", "drafts/kip482", "drafts/kip87", "records")
+"""Folders of our specs: messages of every kind, the draft dialect, record formats."""
+
+
+def render_corpus(
+    templates: str | Path, corpus: tuple[str, ...] = CORPUS, *, jobs: int | None = None
+) -> dict[str, dict[str, str]]:
+    """What a folder of templates, or one of ours such as `@markdown`, makes of our specs, by folder and path.
+
+    Nothing is written. Python files are compiled. Raises SpecError for a
+    template that fails, SettingsError for a wrong `targets.toml`.
+    """
+    name = str(templates)
+    place = resources.templates(name) if name.startswith("@") else Path(templates).resolve()
+    specs = resources.folder("message_specs")
+    made = {folder: generate(_set(specs, folder, place), jobs=jobs, use_cache=False).files for folder in corpus}
+    for files in made.values():
+        for path, text in files.items():
+            if path.endswith((".py", ".pyi")):
+                _compile(path, text)
+    return made
+
+
+def _set(specs: Path, folder: str, templates: Path) -> SpecSet:
+    return SpecSet(
+        root=specs,
+        specs=specs / folder,
+        package=f"corpus_{Path(folder).name}",
+        output=specs,  # nothing is written there
+        options=SpecOptions(),
+        templates=templates,
+    )
+
+
+def _compile(path: str, text: str) -> None:
+    try:
+        compile(text, path, "exec")
+    except SyntaxError as error:
+        raise SpecError(f"{path}: {error.msg}", file=path, line=error.lineno or 1, column=error.offset or 1) from error

@@ -1,0 +1,167 @@
+"""The native engine's plans of a format: its head, its records, and the messages in its wrappers.
+
+A record as programs see it is not a record as it stands in the bytes: deltas
+are offsets and timestamps, bits are attributes of their own, headers are pairs.
+`seen` writes that down as a layout of the class `Record`; the rest is the plan
+machinery of all messages. Without the native engine, or where it leaves a
+format alone, there are no plans, and the interpreter reads and writes.
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.engines import engine
+from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
+from tagwire.records.record import Record
+
+if TYPE_CHECKING:
+    from tagwire._engine import Elements, Plan
+    from tagwire.records.format import Format
+
+__all__ = ["OFFSET", "SCALE", "TIMESTAMP", "Plans", "Refusal", "Written", "write_natively"]
+
+OFFSET: Final = "the base of offsets"
+TIMESTAMP: Final = "the base of timestamps"
+SCALE: Final = "1, or 0 where all have one timestamp"
+
+_FOLLOWS: Final = {
+    "key_is_null": ("empty", "key", ""),
+    "value_is_null": ("empty", "value", ""),
+    "has_headers": ("given", "headers", ""),
+    "is_tombstone": ("flagged", "value", "tombstone"),
+}
+"""Bits that a writer works out: how, and from which attributes of a record."""
+_DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
+"""What a record has that comes from a format without it."""
+
+
+class Plans:
+    """What the native engine has for a format; None where it has nothing."""
+
+    head: "Plan | None" = None
+    """Everything but the records; of messages, the whole message."""
+    records: "Elements | None" = None
+    """Records, and messages as records, one behind the other."""
+
+    def __init__(self, format: "Format") -> None:
+        if engine() == "python":
+            return
+        from tagwire._engine import Elements, NotNative, Plan
+
+        try:
+            self.head = Plan(format.head)
+            layout = seen(format)
+            if layout is not None:
+                self.records = Elements(layout, **_aspects(format, layout))
+        except NotNative:
+            pass
+
+    def inputs(self, given: dict[str, int], head: dict[str, Any]) -> tuple[Any, ...]:
+        """What the plan of the records has to know."""
+        assert self.records is not None
+        return tuple([given[name] if name in given else head.get(name, 0) for name in self.records.inputs])
+
+
+def seen(format: "Format") -> Layout | None:
+    """The layout of a record as the class `Record` has it; None for one that lacks what records have."""
+    if format.records is not None:
+        names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
+    else:
+        names = {format.fields[role].name: name for role, name in _OF_MESSAGES if role in format.fields}
+    items = tuple(_seen_item(item, names) for item in format.record.items)
+    has = {item.name for item in items}
+    needed = {"offset", "attributes", "key", "value"} | ({"timestamp"} if format.records is not None else set())
+    if not needed <= has or names.keys() & _looked_up(items) or not all(map(_has_pairs, items)):
+        return None
+    flags = {"tombstone"} if "is_tombstone" in format.record_bits else set()
+    missing = tuple(
+        Missing(name, default, ignorable=False) for name, default in _DEFAULTS.items() if name not in has | flags
+    )
+    return Layout(format.name, None, StructLayout(format.record.name, items, missing=missing, cls=Record))
+
+
+_OF_MESSAGES: Final = (("base_offset", "offset"), ("base_timestamp", "timestamp"))
+
+
+def _seen_item(item: Item, names: dict[str, str]) -> Item:
+    item = item.replace(name=names.get(item.name, item.name), relative_to="")
+    if item.compression is not None:  # what is packed is no record, but a wrapper
+        item = item.replace(compression=None)
+    if item.name == "attributes":
+        item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
+    if isinstance(item.type, Array) and isinstance(item.type.element, Nested):
+        header = StructLayout("Header", item.type.element.struct.items, cls=tuple)
+        item = item.replace(type=item.type.replace(element=Nested(header)))
+    return item
+
+
+def _unpacked(group: Bits) -> Bits:
+    return Bits(group.name, group.mask, group.values[:1]) if group.name == "compression" else group
+
+
+def _looked_up(items: Iterable[Item]) -> set[str]:
+    """Names that items depend on."""
+    found = {item.condition.field for item in items if item.condition is not None}
+    return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
+
+
+def _has_pairs(item: Item) -> bool:
+    """Whether an item is no array, or that of the headers: elements of a key and a value."""
+    kind = item.type
+    if not isinstance(kind, Array):
+        return not isinstance(kind, Nested)
+    names = [field.name for field in kind.element.struct.values] if isinstance(kind.element, Nested) else []
+    return item.name == "headers" and names == ["key", "value"]
+
+
+def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
+    """How the class has the numbers of the items."""
+    bits = format.record_bits
+    bases = {"offset": (OFFSET, "")}
+    if "timestamp" in (item.name for item in layout.root.items):
+        bases["timestamp"] = (TIMESTAMP, SCALE)
+    hidden = 0
+    for group in bits.values():
+        hidden |= group.mask
+    follows = tuple((bits[name].mask, *how) for name, how in _FOLLOWS.items() if name in bits)
+    flags = {"attributes": ("tombstone", bits["is_tombstone"].mask)} if "is_tombstone" in bits else {}
+    return {"bases": bases, "hidden": {"attributes": hidden}, "flags": flags, "follows": {"attributes": follows}}
+
+
+class Written:
+    """Records as bytes, with what the head of their batch says of them."""
+
+    __slots__ = ("data", "last_offset", "max_timestamp")
+
+    def __init__(self, data: bytes, last_offset: int, max_timestamp: int) -> None:
+        self.data = data
+        self.last_offset = last_offset
+        self.max_timestamp = max_timestamp
+
+
+class Refusal(Enum):
+    """Why the native engine wrote nothing."""
+
+    NONE_TRIED = "it has no plan"
+    UNSURE = "the interpreter may accept what it refused"
+    CERTAIN = "so must the interpreter"
+
+
+def write_natively(
+    format: "Format", records: list[Record], head: dict[str, Any], base_offset: Any, base_timestamp: Any
+) -> Written | Refusal:
+    """The records by the native engine; at least one, since an empty batch says other things."""
+    plans = format.plans
+    if plans.records is None:
+        return Refusal.NONE_TRIED
+    inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, head)
+    try:
+        data, highest, is_unsure = plans.records.write(records, inputs)
+    except (OverflowError, TypeError):  # bases that are no numbers of 64 bits
+        return Refusal.NONE_TRIED
+    if data is not None:
+        tops = dict(zip(plans.records.inputs, highest, strict=True))
+        return Written(data, tops[OFFSET], tops.get(TIMESTAMP, -1))
+    has_bits = any(record.tombstone is not None or record.attributes != 0 for record in records)
+    return Refusal.UNSURE if is_unsure or has_bits else Refusal.CERTAIN

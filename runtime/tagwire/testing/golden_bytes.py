@@ -1,0 +1,53 @@
+"""Golden bytes: a message, a version, and what stands on the wire, held against each other both ways."""
+
+import re
+from typing import Any, Final
+
+from tagwire.annotations import annotate
+from tagwire.errors import TagwireError
+from tagwire.message import Message
+from tagwire.tracer import trace
+
+__all__ = ["assert_wire"]
+
+_COMMENT: Final = re.compile("#.*")
+
+
+def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
+    """The message is encoded as these bytes, and these bytes are decoded as the message.
+
+    `expected` is bytes, or hex digits with any white space between them, where
+    `#` begins a comment that goes to the end of its line. Raises AssertionError
+    with both sides, each byte beside what it means; EncodeError or
+    UnsupportedVersionError for a message that the version can't carry, and
+    ValueError for what is no hex.
+    """
+    __tracebackhide__ = True  # pytest then shows the line of the test
+    data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))
+    cls = type(message)
+    encoded = message.encode(version)
+    if encoded != data:
+        raise AssertionError(
+            f"{cls.NAME} v{version} is not encoded as expected: {_first_difference(encoded, data)}\n\n"
+            f"expected:\n{_annotated(cls, data, version)}\nencoded:\n{_annotated(cls, encoded, version)}"
+        )
+    try:
+        decoded: Any = cls.decode(data, version)
+    except TagwireError as error:
+        decoded = error
+    if decoded != message:
+        raise AssertionError(
+            f"{cls.NAME} v{version} is not decoded as expected\n\n"
+            f"expected: {message!r}\ndecoded:  {decoded!r}\n\n{_annotated(cls, data, version)}"
+        )
+
+
+def _first_difference(encoded: bytes, expected: bytes) -> str:
+    place = next((at for at, pair in enumerate(zip(encoded, expected, strict=False)) if pair[0] != pair[1]), None)
+    if place is None:
+        return f"{len(encoded)} bytes, where {len(expected)} were expected"
+    return f"byte {place} is {encoded[place]:02x}, where {expected[place]:02x} was expected"
+
+
+def _annotated(cls: type[Message], data: bytes, version: int) -> str:
+    return annotate(trace(cls, data, version))

@@ -1,0 +1,74 @@
+"""Hypothesis strategies for messages, made from layouts: what the strategy gives, the version carries.
+
+A value has only what its version has; all else is left at its default. So each
+one can be encoded, and decoding gives it back.
+"""
+
+from typing import Any, Final, TypeVar
+
+from hypothesis import strategies as st
+
+from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type
+from tagwire.message import Message
+from tagwire.rows import layout_of
+from tagwire.wire_types import WireType
+
+__all__ = ["messages"]
+
+M = TypeVar("M", bound=Message)
+Strategy = st.SearchStrategy[Any]
+
+_LONGEST: Final = 3
+"""Elements of an array: messages nest, and long ones find nothing that short ones hide."""
+_UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
+"""Tags of a tagged section, and of the draft dialect's buffer."""
+
+
+def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":
+    """Values of a message that this version carries without loss.
+
+    With `unknown_tags`, some have tagged fields that the spec does not know,
+    wherever the version has a place for them. Raises UnsupportedVersionError.
+    """
+    return _struct(layout_of(cls, version).root, unknown_tags)
+
+
+def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
+    fields = {item.name: _value(item.type, unknown_tags) for item in struct.fields}
+    if unknown_tags and struct.section is not None:
+        known = {item.tag for item in struct.section.fields}
+        fields["unknown_tags"] = _tags(known, is_draft=not isinstance(struct.section, TaggedSection))
+    assert struct.cls is not None  # that of a message class has one everywhere
+    return st.builds(struct.cls, **fields)
+
+
+def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
+    tags = _UNKNOWN[is_draft].filter(lambda tag: tag not in known)
+    # The draft ends its buffer with a length of zero, which an entry without bytes would look like.
+    some = st.dictionaries(tags, st.binary(min_size=int(is_draft), max_size=8), min_size=1, max_size=2)
+    return st.one_of(st.just({}), st.just({}), st.just({}), some)
+
+
+def _value(type: Type, unknown_tags: bool) -> Strategy:
+    if isinstance(type, Fixed):
+        return _number(type.wire)
+    if isinstance(type, Sized):
+        # Without surrogates, which no UTF-8 has.
+        text = type.wire.family == "text"
+        some: Strategy = st.text(st.characters(codec="utf-8"), max_size=24) if text else st.binary(max_size=24)
+    elif isinstance(type, Array):
+        some = st.lists(_value(type.element, unknown_tags), max_size=_LONGEST).map(tuple)
+    else:
+        assert isinstance(type, Nested)  # the rest is for record formats
+        some = _struct(type.struct, unknown_tags)
+    return st.none() | some if type.nullable else some
+
+
+def _number(wire: WireType) -> Strategy:
+    strategies: dict[str, Strategy] = {
+        "integer": st.integers(wire.low, wire.high),
+        "boolean": st.booleans(),
+        "floating": st.floats(),
+        "uuid": st.uuids(),
+    }
+    return strategies[wire.family]

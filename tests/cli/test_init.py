@@ -1,0 +1,171 @@
+"""`tagwire init`: what it makes is tried as a user would, by its own tests, checks and hooks."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from spec_projects import read_tree
+
+from tagwire_cli.app import app
+
+FILES = {
+    ".github/workflows/protocol.yml",
+    ".pre-commit-config.yaml",
+    "message_specs/HelloRequest.json",
+    "message_specs/HelloResponse.json",
+    "pyproject.toml",
+    "tests/test_golden_bytes.py",
+}
+HEADERS = {"message_specs/RequestHeader.json", "message_specs/ResponseHeader.json"}
+
+
+def init(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["init", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def run(*command: str, cwd: Path) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PYTHONPATH"))}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("flags", [[], ["--no-headers"]], ids=["headers", "no headers"])
+def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
+    init("pings", *flags)
+    made = set(read_tree(folder))
+    assert {name for name in made if not name.startswith(("src/", ".tagwire_cache/"))} == FILES | (
+        set() if flags else HEADERS
+    )
+    tested = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    assert f"{3 if flags else 4} passed" in tested
+    for line in (["validate"], ["generate", "--check"], ["breaking"]):
+        result = CliRunner().invoke(app, line)
+        assert result.exit_code == 0, result.output
+    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # as a user has it who set nothing
+    if importlib.util.find_spec("mypy"):
+        assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
+
+
+def test_its_golden_bytes_can_fail(folder: Path) -> None:
+    init("pings")
+    spec = folder / "message_specs/HelloRequest.json"
+    spec.write_text(spec.read_text(encoding="utf-8").replace('"string"', '"bytes"'), encoding="utf-8")
+    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "test_golden_bytes" in done.stdout
+
+
+def test_hooks_and_workflow_run_commands_that_there_are(folder: Path) -> None:
+    init("pings")
+    [repo] = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text())["repos"]
+    steps = yaml.safe_load((folder / ".github/workflows/protocol.yml").read_text())["jobs"]["protocol"]["steps"]
+    lines = [hook["entry"] for hook in repo["hooks"]] + [step["run"] for step in steps if "run" in step]
+    ours = [line.split()[1:] for line in lines if line.startswith("tagwire ")]
+    assert len(ours) == 6
+    for arguments in ours:
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+
+
+HEADERS_OF_ONES_OWN = """
+from pings import HelloRequest, registry
+data = registry.encode_request(HelloRequest(name="Ada"), 0, correlation_id=7)
+assert data.hex() == "00010000" "00000007" "00" "0441646100", data.hex()
+try:
+    registry.encode_request(HelloRequest(), 0, client_id="me")
+except registry_errors.EncodeError as error:
+    assert "client_id is given, but the RequestHeader of this package has no such field" in str(error), error
+else:
+    raise AssertionError
+"""
+
+
+def test_a_header_need_not_have_what_kafkas_has(folder: Path) -> None:
+    init("pings")
+    spec = folder / "message_specs/RequestHeader.json"
+    before, comma, _ = spec.read_text(encoding="utf-8").partition(',\n    { "name": "ClientId"')
+    assert comma
+    spec.write_text(f"{before}\n  ]\n}}\n", encoding="utf-8")
+    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    code = "import sys; sys.path.append('src'); import tagwire.errors as registry_errors" + HEADERS_OF_ONES_OWN
+    run(sys.executable, "-c", code, cwd=folder)
+
+
+SETTINGS = """\
+# mine
+[project]
+name = "mine"
+
+[tool.pytest.ini_options]
+pythonpath = ["src"]
+"""
+
+
+def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(SETTINGS)
+    (folder / ".pre-commit-config.yaml").write_text("repos: []\n")
+    result = init("pings")
+    text = (folder / "pyproject.toml").read_text()
+    assert text.startswith(SETTINGS)
+    tool: dict[str, Any] = tomllib.loads(text)["tool"]
+    assert set(tool) == {"pytest", "tagwire", "mypy"} and tool["pytest"] == {"ini_options": {"pythonpath": ["src"]}}
+    assert "added to pyproject.toml" in result.output
+    assert (folder / ".pre-commit-config.yaml").read_text() == "repos: []\n"
+    assert "is there already; add to it what you want of:" in result.output and "id: tagwire-breaking" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("my-pings", "call it 'my_pings'"),
+        ("Pings", "call it 'pings'"),
+        ("class", "is no name of a package"),
+        ("../x", "call it '___x'"),
+        ("json", "is a module of Python"),
+        ("tagwire_pings", "is a module of tagwire"),
+    ],
+)
+def test_names_that_no_package_can_have(folder: Path, name: str, said: str) -> None:
+    assert said in init(name, code=2).output
+    assert not read_tree(folder)
+
+
+@pytest.mark.parametrize(
+    "taken", ["tests/test_golden_bytes.py", "src/pings/mine.py", "message_specs/HelloRequest.json"]
+)
+def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
+    path = folder / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine\n")
+    assert "is there already, and is not replaced" in init("pings", code=2).output
+    assert read_tree(folder) == {taken: b"mine\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "there is [tool.tagwire] already"),
+        ("tool = {}\n", "can't be added to"),
+        ("[project\n", "can't be added to"),
+    ],
+)
+def test_settings_that_can_not_be_added_to(folder: Path, text: str, said: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    assert said in init("pings", code=2).output
+    assert read_tree(folder) == {"pyproject.toml": text.encode()}

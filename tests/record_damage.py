@@ -1,0 +1,159 @@
+"""Batches that are damaged on purpose, with lengths and checksums put right again, so that what is inside is looked at.
+
+And values that records may hold without being right. Seeded, so that every run
+has the same.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from random import Random
+from typing import Any, Final
+
+from tagwire.compression import pack
+from tagwire.errors import EncodeError
+from tagwire.layout import Array
+from tagwire.layout_reader import decode
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.records import Record, build, format_of
+from tagwire.records.format import Format
+
+__all__ = ["damaged", "odd_records", "records_for"]
+
+_NUMBERS: Final = tuple(
+    bytes.fromhex(text)
+    for text in (
+        *("00", "01", "02", "03", "7f", "80", "ff", "8000", "8100", "ffffffff0f", "feffffff0f", "ffffffff7f"),
+        *("ffff", "fffe", "7fffffff", "80000000", "ffffffff", "ffffffffffffffffff01", "feffffffffffffffff01", "808001"),
+    )
+)
+_CODECS: Final = ("none", "gzip")
+
+
+def records_for(format: str, random: Random, count: int) -> list[Record]:
+    """Records that the format can carry, of several shapes."""
+    has = format_of(format).has
+    records = []
+    for index in range(count):
+        headers: list[tuple[Any, bytes | None]] = []
+        if "headers" in has and random.random() < 0.5:
+            keys: list[Any] = [3, 70_000] if format.startswith("kip82-int") else ["h", "hé"]
+            headers = [(key, random.randbytes(random.choice((0, 1, 70)))) for key in keys]
+            if format in ("v2", "v3", "v3-zigzag"):
+                headers.append(("n", None))
+        record = Record(
+            2**33 + index * random.choice((1, 3)),
+            -1 if format == "v0" else 1_700_000_000_000 + random.randrange(-5, 10**6),
+            random.choice((None, b"", b"key")),
+            random.choice((None, b"", random.randbytes(random.choice((3, 62, 63, 64, 200))))),
+            headers,
+        )
+        records.append(record)
+    return sorted(records, key=lambda record: record.offset)
+
+
+def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
+    """Batches or messages of the format that may have anything wrong with them but their checksum."""
+    known = format_of(format)
+    for _ in range(count):
+        codec = random.choice(_CODECS)
+        batch = build(records_for(format, random, random.randrange(1, 5)), format, compression=codec).encode()
+        if random.random() < 0.2:
+            yield _scrambled(batch, random)
+        elif known.records is not None:
+            yield _with_bad_records(known, codec, batch, random)
+        else:
+            yield _with_bad_messages(known, codec, batch, random)
+
+
+def _scrambled(data: bytes, random: Random) -> bytes:
+    """Bytes with some of them replaced, inserted, removed, or cut off."""
+    found = bytearray(data)
+    for _ in range(random.choice((1, 1, 2, 4))):
+        at = random.randrange(len(found) + 1)
+        width = random.choice((0, 0, 1, 2, 4))
+        found[at : at + width] = random.choice((random.choice(_NUMBERS), random.randbytes(width), b""))
+    return bytes(found[: random.choice((len(found), len(found), random.randrange(len(found) + 1)))])
+
+
+def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -> bytes:
+    head, _ = decode(format.head, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
+    assert format.records is not None and isinstance(format.records.type, Array)
+    head.pop("crc")
+    if codec != "none":
+        plain = zlib.decompress(head["payload"], 31)
+        head["payload"] = pack(codec, _scrambled(plain, random))
+    else:
+        head["payload"] = _scrambled(bytes(head["payload"]), random)
+    if random.random() < 0.3:
+        name = random.choice([name for name in head if name not in ("payload", "magic")])
+        number = random.choice((0, 1, 2, 0x80, -1, head[name] + 1, head[name] ^ 1 << random.randrange(8)))
+        head[name] = number if format.fields.get("attributes") is not format.root.items[0] else head[name]
+    try:
+        return format.encode_head(head)
+    except EncodeError:  # a head that no writer makes
+        return data
+
+
+def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
+    """Messages after damage; in a wrapper, those inside."""
+    if codec == "none":
+        return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
+    head, _ = decode(format.head, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
+    head.pop("crc")
+    inner = [_resealed(_scrambled_body(each, random)) for each in _messages(zlib.decompress(head["value"], 31))]
+    head["value"] = pack(codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1])))
+    return format.encode_head(head)
+
+
+def _messages(data: bytes) -> list[bytes]:
+    found = []
+    while data:
+        end = 12 + struct.unpack_from(">i", data, 8)[0]
+        found.append(data[:end])
+        data = data[end:]
+    return found
+
+
+def _scrambled_body(message: bytes, random: Random) -> bytes:
+    """All messages have their offset, size and checksum in the first 16 bytes."""
+    return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
+
+
+def _resealed(message: bytes) -> bytes:
+    body = message[16:]
+    return message[:8] + struct.pack(">iI", len(body) + 4, zlib.crc32(body)) + body
+
+
+class _Index:
+    """Passes for a number."""
+
+    def __index__(self) -> int:
+        return 5
+
+
+class _Int(int):
+    """An int of another class."""
+
+
+_ODD: Final[dict[str, tuple[Any, ...]]] = {
+    "offset": (0, -1, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, True, _Int(7), 1.0, None, "7"),
+    "timestamp": (0, -1, 2**40, -(2**63), 2**63 - 1, 2**63 + 5, 2**80, _Int(9), 2.5, None),
+    "key": (None, b"", bytearray(b"ba"), memoryview(b"mv"), memoryview(b"abcd")[::2], "text", 7, _Index()),
+    "value": (None, b"", b"x" * 70, bytearray(b"ba"), memoryview(b"mv"), "text", 7),
+    "headers": (
+        *((), [], (("h", b""),), [["h", b"1"]], (("h", None),), ((1, b""),), (("h",),), (("h", b"", 3),), None),
+        *(((1, b""), (2, b"")), ((2, b""), (1, b"")), ((-1, b""),), (("\ud800", b""),), ((_Index(), b""),), 7, "ab"),
+    ),
+    "attributes": (0, 1, 2, 3, 0x10, 0x20, 127, 128, -128, -129, True, _Int(1)),
+    "tombstone": (None, True, False, 1, "yes"),
+}
+
+
+def odd_records(format: str, random: Random) -> list[Record]:
+    """Records of which some have attributes that no record should have, or that only look odd."""
+    records = records_for(format, random, random.randrange(1, 4))
+    for _ in range(random.choice((1, 1, 2))):
+        name = random.choice(list(_ODD))
+        setattr(random.choice(records), name, random.choice(_ODD[name]))
+    return records

@@ -1,0 +1,167 @@
+"""Records by the native engine, by straight lines and by the layout alone: the same values, bytes, verdicts and places.
+
+The native engine raises where the interpreter contradicts its refusal; so it is
+asked as users do, and what comes out is held against both other ways.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pytest
+from native_engine import native
+from record_damage import damaged, odd_records, records_for
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.layout import Array, Layout, Nested, StructLayout
+from tagwire.limits import Limits
+from tagwire.records import Record, build, format_names, format_of, plain_records, read_batches
+from tagwire.records.format import Format
+from tagwire.records.native import seen
+from tagwire.tracer import trace
+
+pytestmark = native
+
+FORMATS = format_names()
+LIMITS = Limits(elements=7)
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
+    """A format in each engine."""
+
+    def of(name: str) -> dict[str, Format]:
+        native = Format(format_of(name).layout)
+        assert native.plans.head is not None and native.plans.records is not None
+        monkeypatch.setenv("TAGWIRE_ENGINE", "python")
+        straight, by_layout = Format(native.layout), Format(native.layout)
+        assert straight.plans.records is None and by_layout.plans.head is None
+        monkeypatch.delenv("TAGWIRE_ENGINE")
+        fits = plain_records.fits
+        monkeypatch.setattr(plain_records, "fits", lambda format: format is not by_layout and fits(format))
+        return {"native": native, "straight": straight, "by layout": by_layout}
+
+    return of
+
+
+def all_of(value: Any) -> Any:
+    """A value with the types of all that it holds."""
+    if isinstance(value, Record):
+        return [all_of(getattr(value, name)) for name in Record.__slots__]
+    if isinstance(value, list | tuple):
+        return type(value), [all_of(each) for each in value]
+    return type(value), value
+
+
+def read(format: Format, data: bytes, limits: Limits) -> Any:
+    """What comes out: records up to the fault, then the error with its place."""
+    found: list[Any] = []
+    try:
+        for batch in read_batches(data, format, limits):
+            found.append((batch.base_offset, batch.last_offset, batch.attributes, batch.crc, batch.size))
+            found += (all_of(record) for record in batch)
+    except DecodeError as error:
+        found.append((type(error), error.path, error.offset, error.found, error.expected))
+    return found
+
+
+def written(format: Format, records: list[Record], settings: dict[str, Any]) -> Any:
+    try:
+        batch = build(records, format, **settings)
+        return batch.encode(), len(batch), batch.last_offset, batch.max_timestamp
+    except TagwireError as error:
+        return type(error), str(error)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        return type(error)
+
+
+def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
+    """How many of so many damaged batches were refused, by all in the same way."""
+    refused = 0
+    for data in damaged(name, random, count):
+        limits = random.choice((Limits(), Limits(), LIMITS))
+        found = {way: read(format, data, limits) for way, format in formats.items()}
+        assert found["native"] == found["straight"] == found["by layout"], data.hex()
+        is_refused = bool(found["native"]) and isinstance(found["native"][-1][0], type)
+        is_refused = is_refused and issubclass(found["native"][-1][0], DecodeError)
+        refused += is_refused
+        if formats["native"].records is not None and limits.elements is None and len(found["native"]) and data:
+            traced = trace(formats["native"].layout, data)
+            assert (traced.error is not None) == is_refused or not is_refused, data.hex()
+    return refused
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    refused = compare_reading(ways(name), name, Random(name), 150)
+    assert 30 < refused < 145
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    compare_reading(ways(name), name, Random(f"{name} at length"), 2_000)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_write_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    random = Random(name)
+    formats = ways(name)
+    outcomes = set()
+    for _ in range(400):
+        records = odd_records(name, random)
+        settings = random.choice(({}, {}, {"base_offset": 2**33 - 9}, {"compression": "gzip"}, {"last_offset": 2**34}))
+        found = {way: written(format, records, settings) for way, format in formats.items()}
+        assert found["native"] == found["straight"] == found["by layout"], records
+        outcomes.add(type(found["native"][0] if isinstance(found["native"], tuple) else found["native"]))
+    assert {bytes, type} <= outcomes
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("timestamp_type", ["create", "append"])
+def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    if name == "v0" and timestamp_type == "append":
+        pytest.skip("it has no timestamps")
+    records = records_for(name, Random(7), 4)
+    for codec in ("none", "gzip"):
+        settings = {"timestamp_type": timestamp_type, "append_time": 77, "compression": codec}
+        data = {way: build(records, format, **settings).encode() for way, format in ways(name).items()}
+        assert len(set(data.values())) == 1
+        found = [read(format, data["native"], Limits()) for format in ways(name).values()]
+        assert found[0] == found[1] == found[2]
+
+
+def test_records_come_one_by_one() -> None:
+    """What was read before a fault is there, as it is without the engine."""
+    records = [Record(index, 1, None, b"x") for index in range(3)]
+    data = bytearray(build(records).encode())
+    batch = next(read_batches(bytes(data)))
+    iterator = iter(batch)
+    assert next(iterator) == records[0] and list(iterator) == records[1:]
+    assert next(iterator, None) is None
+
+
+def test_iterators_of_one_batch_are_apart() -> None:
+    batch = build([Record(index, 1, None, b"x") for index in range(3)])
+    one, other = iter(batch), iter(batch)
+    assert [next(one).offset, next(one).offset, next(other).offset, next(one).offset] == [0, 1, 0, 2]
+
+
+def test_a_format_whose_records_the_engine_leaves_alone() -> None:
+    """No record without an offset delta: there is no plan of records, and none is missed."""
+    root = format_of("v2").root
+    records = root.items[-1]
+    assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
+    fields = tuple(item for item in records.type.element.struct.items if item.name != "offset_delta")
+    element = Nested(StructLayout("Record", fields))
+    items = (*root.items[:-1], records.replace(type=records.type.replace(element=element)))
+    format = Format(Layout("v2", None, StructLayout("Batch", items)))
+    assert seen(format) is None and format.plans.head is not None and format.plans.records is None
+
+
+def test_odd_limits_are_left_to_the_interpreter() -> None:
+    batch = build([Record(0, 1, b"k", b"v", (("h", b""),))]).encode()
+    for limits, is_right in ((Limits(depth=3), True), (Limits(depth=2), False), (Limits(elements=2), True)):
+        with suppress(DecodeError):
+            assert bool(list(next(read_batches(batch, limits=limits)))) == is_right
