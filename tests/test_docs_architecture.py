@@ -21,6 +21,7 @@ PACKAGES = (
     "generator/tagwire_generator/archive",
     "generator/tagwire_generator/evolution",
     "cli/tagwire_cli",
+    "pipeline/tagwire_spark",
 )
 
 
@@ -54,12 +55,12 @@ def test_the_map_has_every_folder() -> None:
     rows = set(re.findall(r"^\| `([\w.]+/?)` \|", section(ARCHITECTURE, "### The rest"), re.MULTILINE))
     assert all((ROOT / row).exists() for row in rows)
     mapped = {row.rstrip("/") for row in rows} | {package.partition("/")[0] for package in PACKAGES}
-    kept = {"message_specs", "templates", "generated", "tests", "bench", "runtime", "generator", "cli"}
+    kept = {"message_specs", "templates", "generated", "tests", "bench", "runtime", "generator", "cli", "pipeline"}
     assert kept <= mapped
 
 
 def test_files_that_are_named_exist() -> None:
-    for name in re.findall(r"`((?:runtime|generator|cli|tests|templates|bench)/[\w./]+)`", ARCHITECTURE):
+    for name in re.findall(r"`((?:runtime|generator|cli|pipeline|tests|templates|bench)/[\w./]+)`", ARCHITECTURE):
         assert (ROOT / name).exists(), name
 
 

@@ -2,6 +2,7 @@
 
     python   runs in one namespace for each page
     sh       runs through bash, with the commands of this environment; its error output is printed too
+    python   with Spark in it runs where there is Spark, with the tests' own session
     text     right behind one of them: what that one prints; a line of three dots stands for any lines
 
 All examples of a page share an empty folder and run in their order. Blocks of other languages are shown, not run;
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import spark_session
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -56,6 +58,10 @@ def run_python(example: Example, namespace: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
+def needs_spark(example: Example) -> bool:
+    return example.language == "python" and "spark" in example.code
+
+
 def run_shell(example: Example, folder: Path) -> str:
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     environment = {key: value for key, value in os.environ.items() if key != "CI"} | {"PATH": path, "NO_COLOR": "1"}
@@ -79,10 +85,14 @@ def matches(printed: str, expected: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
+        spark_session.session()  # workers find files of the examples from the root of the repository
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
     for example in examples(page):
+        if needs_spark(example) and spark_session.missing():
+            continue
         is_python = example.language == "python"
         printed = run_python(example, namespace) if is_python else run_shell(example, tmp_path)
         if example.expected is not None:

@@ -16,10 +16,20 @@ import pytest
 from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
-ROOTS = ("runtime", "generator", "generated", "cli")
+ROOTS = ("runtime", "generator", "generated", "cli", "pipeline")
 ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""
-PACKAGES = {"tagwire", "tagwire_cli", "tagwire_drafts", "tagwire_generator", "tagwire_messages", "tagwire_records"}
+PACKAGES = {
+    "tagwire",
+    "tagwire_cli",
+    "tagwire_drafts",
+    "tagwire_generator",
+    "tagwire_messages",
+    "tagwire_records",
+    "tagwire_spark",
+}
+MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
+"""Where Spark looks for data sources: modules of such names, at the top."""
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages
@@ -173,7 +183,7 @@ def test_settings_of_the_build_that_mean_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_wheel_has_our_packages_only(wheel: Path) -> None:
-    assert {name.partition("/")[0] for name in members(wheel)} == PACKAGES
+    assert {name.partition("/")[0] for name in members(wheel)} == PACKAGES | MODULES
 
 
 @pytest.mark.package

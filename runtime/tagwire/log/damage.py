@@ -44,12 +44,11 @@ class Damage(NamedTuple):
     error: LogError
 
 
-def pieces(scan: Scan) -> Iterator[Found | Damage]:
-    """Every byte of the file up to its end, or to the zeros at its end, as batches and damage.
+def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
+    """Every byte of the file from a position up to its end, or to the zeros at its end, as batches and damage.
 
-    Records in a batch may be wrong still: whoever reads them finds that.
+    `last` is the last offset before the position. Records in a batch may be wrong still: whoever reads them finds that.
     """
-    position, last = 0, NO_OFFSET
     while not scan.ends_at(position):
         try:
             batch = scan.batch(position)

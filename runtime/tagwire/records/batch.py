@@ -154,6 +154,11 @@ class RecordBatch:
         return int(self._head["crc"])
 
     @property
+    def count(self) -> int | None:
+        """How many records the head says that there are; None where the format does not say."""
+        return self._format.role(self._head, "count") if "count" in self._format.fields else None
+
+    @property
     def size(self) -> int:
         """All its bytes."""
         return self._end - self._start

@@ -1,0 +1,57 @@
+"""Arrow columns as Spark wants them.
+
+Spark knows no binary of fixed size, and takes a column only if its type is the
+declared one to the letter. Every field is nullable here: a row that could not
+be decoded has null fields, and types must not depend on that.
+"""
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import DataType, StructType
+
+__all__ = ["ERROR_TYPE", "arrow_schema", "fitted", "spark_type", "with_error"]
+
+ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
+"""Of `_error`: the field, the byte, and what is wrong."""
+
+
+def spark_side(type: Any) -> Any:
+    """The Arrow type in which Spark takes a column of this Arrow type."""
+    if pa.types.is_fixed_size_binary(type):
+        return pa.binary()
+    if pa.types.is_struct(type):
+        return pa.struct([pa.field(field.name, spark_side(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(spark_side(type.key_type), spark_side(type.item_type))
+    if pa.types.is_list(type):
+        return pa.list_(pa.field("element", spark_side(type.value_type)))
+    return type
+
+
+def spark_type(type: Any) -> DataType:
+    """The type of Spark's for an Arrow type of `spark_side`."""
+    return from_arrow_type(type)
+
+
+def arrow_schema(schema: StructType) -> Any:
+    """The Arrow schema that Spark expects of a source with this schema."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def fitted(array: Any, type: Any) -> Any:
+    """The array in exactly this type; nothing is copied but what must be."""
+    return array if array.type.equals(type, check_metadata=True) else array.cast(type)
+
+
+def with_error(pairs: Any, nulls: Any) -> Any:
+    """A struct of `value` and `error` as one struct: the value's fields, null where there is an error, and `_error`.
+
+    `nulls` is the mask of rows that are null themselves.
+    """
+    value, error = pairs.field("value"), pairs.field("error")
+    fields = [pa.field(field.name, field.type) for field in value.type]
+    return pa.StructArray.from_arrays(
+        [*value.flatten(), error], fields=[*fields, pa.field("_error", error.type)], mask=nulls
+    )

@@ -1,0 +1,199 @@
+"""What the functions do with a column on a worker: messages to structs and back, by `tagwire.arrow`.
+
+A `Decoding` is plain data, so that it travels to workers as such; the classes
+that it names are imported there.
+"""
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire import arrow
+from tagwire.errors import TagwireError
+from tagwire.message import Message
+from tagwire.registry import Registry, UnknownMessageError
+from tagwire.versions import Versions
+from tagwire_spark.arrow_types import ERROR_TYPE, fitted, spark_side, spark_type, with_error
+from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.options import MODES, Options, invalid
+
+__all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_registry", "message_class"]
+
+OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
+"""Options of the functions for messages."""
+_KAFKA: Final = "tagwire_messages"
+
+
+def find_registry(package: str) -> Registry:
+    """The registry of a generated package. Raises PipelineError for what is none."""
+    try:
+        registry = import_module(package or _KAFKA).registry
+    except (ImportError, AttributeError, ValueError) as error:
+        raise invalid(
+            f"Package {package!r} is no generated package that can be imported here ({error}); "
+            "workers need it as well: install it there, or send it with addArtifacts."
+        ) from None
+    if not isinstance(registry, Registry):
+        raise invalid(f"Package {package!r} is no generated package: it has no message registry.")
+    return registry
+
+
+def message_class(name: str, package: str) -> type[Message]:
+    """A message by its name. Raises PipelineError."""
+    try:
+        return find_registry(package)[name]
+    except UnknownMessageError as error:
+        raise PipelineError("KAFKA_MESSAGE_NOT_FOUND", f"{error}.") from None
+
+
+class Decoding(NamedTuple):
+    """Which columns are wanted of which message."""
+
+    name: str
+    package: str
+    version: int | None
+    """The version of all rows; None where a column has it."""
+    versions: tuple[int, ...]
+    """The versions that there may be."""
+    fields: tuple[str, ...] | None = None
+    permissive: bool = False
+    strict: bool = True
+    unknown_tags: bool = False
+
+    @property
+    def cls(self) -> type[Message]:
+        """The message's class."""
+        return message_class(self.name, self.package)
+
+    def decode(self, data: Any, version: Any = None) -> Any:
+        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError."""
+        has_versions = self.version is None
+        try:
+            column = arrow.decode_column(
+                data,
+                self.cls,
+                version if has_versions else self.version,
+                versions=self.versions if has_versions else None,
+                fields=self.fields,
+                errors="column" if self.permissive else "raise",
+                strict=self.strict,
+                unknown_tags=self.unknown_tags,
+                wide_unsigned=True,
+            )
+        except TagwireError as error:
+            raise refusal(error) from None
+        array = pa.array(column)
+        return fitted(with_error(array, data.is_null()) if self.permissive else array, arrow_type(self))
+
+    @property
+    def schema(self) -> StructType:
+        """The struct of `decode` as a type of Spark's."""
+        found = spark_type(arrow_type(self))
+        assert isinstance(found, StructType)
+        return found
+
+
+@lru_cache(64)
+def arrow_type(wanted: Decoding) -> Any:
+    """The Arrow type of the structs that a decoding gives to Spark. Raises PipelineError."""
+    versions = wanted.versions if wanted.version is None else (wanted.version,)
+    try:
+        schema = arrow.schema(
+            wanted.cls, versions, fields=wanted.fields, unknown_tags=wanted.unknown_tags, wide_unsigned=True
+        )
+    except TagwireError as error:
+        raise refusal(error) from None
+    fields = [pa.field(field.name, spark_side(field.type)) for field in pa.schema(schema)]
+    return pa.struct([*fields, pa.field("_error", ERROR_TYPE)] if wanted.permissive else fields)
+
+
+class Encoding(NamedTuple):
+    """Which message structs are to become."""
+
+    name: str
+    package: str
+    version: int | None
+    versions: tuple[int, ...]
+    permissive: bool = False
+
+    def encode(self, structs: Any, version: Any = None) -> Any:
+        """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
+        has_versions = self.version is None
+        try:
+            column = arrow.encode_column(
+                _without_error(structs),
+                message_class(self.name, self.package),
+                version if has_versions else self.version,
+                versions=self.versions if has_versions else None,
+                errors="null" if self.permissive else "raise",
+            )
+        except TagwireError as error:
+            raise refusal(error, "UNENCODABLE_KAFKA_MESSAGE") from None
+        return fitted(pa.array(column), pa.binary())
+
+
+def _without_error(structs: Any) -> Any:
+    """The structs without the `_error` that decoding has put there."""
+    if not pa.types.is_struct(structs.type) or structs.type.get_field_index("_error") < 0:
+        return structs
+    kept = [
+        (field, column) for field, column in zip(structs.type, structs.flatten(), strict=True) if field.name != "_error"
+    ]
+    return pa.StructArray.from_arrays(
+        [column for _, column in kept], fields=[field for field, _ in kept], mask=structs.is_null()
+    )
+
+
+def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
+    """The decoding that somebody asks for, checked. Raises PipelineError where anything of it does not exist."""
+    read = Options(options, OPTIONS)
+    name, package = _named(message, read)
+    if isinstance(fields, str):
+        raise invalid(f"fields is the text {fields!r}; a list of paths was expected: [{fields!r}].")
+    wanted = Decoding(
+        name,
+        package,
+        version,
+        _versions(message_class(name, package), version, read),
+        None if fields is None else tuple(fields),
+        read.choice("mode", MODES) == "PERMISSIVE",
+        read.flag("strict", True),
+        read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
+    )
+    arrow_type(wanted)
+    return wanted
+
+
+def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
+    """The encoding that somebody asks for, checked. Raises PipelineError."""
+    read = Options(options, ("mode", "package", "versions"))
+    name, package = _named(message, read)
+    versions = _versions(message_class(name, package), version, read)
+    return Encoding(name, package, version, versions, read.choice("mode", MODES) == "PERMISSIVE")
+
+
+def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
+    """Name and package of a message, which may be given as its class."""
+    if isinstance(message, str):
+        return message, options.text("package", _KAFKA)
+    return message.NAME, message.__module__.rpartition(".")[0]
+
+
+def _versions(cls: type[Message], version: int | None, options: Options) -> tuple[int, ...]:
+    """The versions that there may be, all of which the message has."""
+    if version is not None:
+        wanted = Versions(version, version)
+    elif options.has("versions"):
+        try:
+            wanted = Versions.parse(options.text("versions"))
+        except (TagwireError, ValueError) as error:
+            raise invalid(f"Option versions: {error}.") from None
+    else:
+        wanted = cls.VERSIONS
+    if not wanted & cls.VERSIONS:
+        text = f"{cls.NAME} has no version {wanted}; supported versions are {cls.VERSIONS}."
+        raise PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
+    return tuple(wanted & cls.VERSIONS)

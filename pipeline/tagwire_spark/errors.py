@@ -1,0 +1,73 @@
+"""Errors in Spark's own style: `[CONDITION] text SQLSTATE: xxxxx`.
+
+What is raised on a worker reaches the caller as text alone, inside of an error
+of Spark's: so the text holds the condition, and the file, position and offset.
+What can be refused where a call is made is refused there.
+"""
+
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+
+from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
+
+__all__ = ["CONDITIONS", "PipelineError", "described", "refusal"]
+
+CONDITIONS: Final = {
+    "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
+    "INVALID_TAGWIRE_OPTION": "42616",
+    "KAFKA_LOG_NOT_FOUND": "42K03",
+    "KAFKA_MESSAGE_NOT_FOUND": "42K0G",
+    "MALFORMED_CAPTURED_FRAMES": "22023",
+    "MALFORMED_KAFKA_LOG": "22023",
+    "MALFORMED_KAFKA_MESSAGE": "22023",
+    "MALFORMED_KAFKA_RECORD": "22023",
+    "UNENCODABLE_KAFKA_MESSAGE": "22023",
+    "UNKNOWN_COLUMN_OF_SOURCE": "42703",
+    "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
+}
+"""Each condition with its SQLSTATE; the classes of these are Spark's own choice for like errors."""
+
+
+class PipelineError(PySparkException, TagwireError):
+    """What `tagwire_spark` refuses; both an error of PySpark's and of tagwire's."""
+
+    def __init__(self, condition: str, text: str) -> None:
+        self.text = text
+        super().__init__(message=f"[{condition}] {text} SQLSTATE: {CONDITIONS[condition]}")
+        self.condition = condition
+
+    def getCondition(self) -> str:
+        """The condition: a key of `CONDITIONS`."""
+        return self.condition
+
+    def getSqlState(self) -> str:
+        """Its SQLSTATE."""
+        return CONDITIONS[self.condition]
+
+    def __str__(self) -> str:
+        return str(self._message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PipelineError, (self.condition, self.text)
+
+
+def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
+    """A refusal of tagwire's as one of the pipeline's; `malformed` is the condition of bytes that are wrong."""
+    if isinstance(error, PipelineError):
+        return error
+    condition = malformed
+    if isinstance(error, UnsupportedVersionError):
+        condition = "UNSUPPORTED_KAFKA_MESSAGE_VERSION"
+    elif isinstance(error, EncodeError):
+        condition = "UNENCODABLE_KAFKA_MESSAGE"
+    elif isinstance(error, SchemaError):
+        condition = "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND"
+    return PipelineError(condition, f"{error}.")
+
+
+def described(error: TagwireError) -> dict[str, Any]:
+    """An error as the struct `_error` that stands in its row: path, offset, reason."""
+    if isinstance(error, DecodeError):
+        return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
+    return {"path": "", "offset": None, "reason": str(error)}

@@ -1,0 +1,143 @@
+"""From the batches of a split to the Arrow batches that Spark gets: the columns that are wanted, and no others."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.log.damage import Damage, Found
+from tagwire.log.errors import LogError, placed
+from tagwire.records import Record
+from tagwire_spark.arrow_types import arrow_schema, spark_type
+from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder
+from tagwire_spark.log_plan import Split
+from tagwire_spark.log_query import LogQuery
+from tagwire_spark.log_read import split_pieces
+
+__all__ = ["check_schema", "full_schema", "rows_of"]
+
+_ROWS: Final = 20_000
+"""Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
+_MESSAGE: Final = "message"
+
+
+def full_schema(query: LogQuery) -> StructType:
+    """All columns that a query can have."""
+    columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
+    schema = StructType()
+    for column in columns:
+        if column.name != "_error" or query.permissive:
+            schema.add(column.name, spark_type(column.type))
+    if query.message is not None and not query.by_batch:
+        schema.add(_MESSAGE, query.message.schema)
+    return schema
+
+
+def check_schema(schema: StructType, query: LogQuery) -> None:
+    """Refuse a schema that asks for columns that there are not, or of other types."""
+    there = {field.name: field.dataType for field in full_schema(query)}
+    for field in schema:
+        if field.name not in there:
+            text = f"kafka_log has no column {field.name} here, but {', '.join(there)}."
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+        if field.dataType != there[field.name]:
+            found, expected = field.dataType.simpleString(), there[field.name].simpleString()
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name} is {expected}, not {found}.")
+
+
+def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
+    """The rows of a split as Arrow batches. Raises PipelineError."""
+    rows = _Rows(split, query, schema)
+    try:
+        for piece in split_pieces(split, query):
+            yield from rows.of_piece(piece)
+    except LogError as error:
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    yield from rows.rest()
+
+
+class _Rows:
+    """The rows of one split."""
+
+    def __init__(self, split: Split, query: LogQuery, schema: StructType) -> None:
+        self.split = split
+        self.query = query
+        self.schema = arrow_schema(schema)
+        names = {*self.schema.names, *(["value"] if _MESSAGE in self.schema.names else [])}
+        columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
+        self.builder = Builder(column for column in columns if column.name in names)
+
+    def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
+        """What a batch, or damage, adds; Arrow batches as they are full."""
+        split = self.split
+        if isinstance(piece, Damage):
+            self.builder.add_row(self._error_row(piece.position, piece.error))
+            return
+        batch, query = piece.batch, self.query
+        if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+            return
+        if split.transactions is not None and split.transactions.hides(batch):
+            return
+        if query.first_timestamp is not None and batch.max_timestamp < query.first_timestamp:
+            return
+        place = BatchPlace(batch, split.topic, split.partition, split.file, piece.position)
+        if query.by_batch:
+            self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
+        else:
+            yield from self._of_records(place)
+        if self.builder.rows >= _ROWS:
+            yield from self.rest()
+
+    def _of_records(self, place: BatchPlace) -> Iterator[Any]:
+        records: list[Record] = []
+        fault = None
+        try:
+            for record in place.batch:
+                if self._wants(record):
+                    records.append(record)
+                if len(records) >= _ROWS:
+                    self.builder.add(place, records)
+                    records = []
+                    yield from self.rest()
+        except DecodeError as error:
+            fault = error if isinstance(error, LogError) else placed(error, place.file, "TWL105", place.position)
+            if not self.query.permissive:
+                raise fault from None
+        self.builder.add(place, records)
+        if fault is not None:
+            self.builder.add_row(self._error_row(place.position, fault))
+
+    def _wants(self, record: Record) -> bool:
+        query, split = self.query, self.split
+        return (
+            split.first_offset <= record.offset < split.end_offset
+            and (query.first_timestamp is None or record.timestamp >= query.first_timestamp)
+            and (query.end_timestamp is None or record.timestamp < query.end_timestamp)
+        )
+
+    def _error_row(self, position: int, error: TagwireError) -> dict[str, Any]:
+        split = self.split
+        return {
+            "topic": split.topic,
+            "partition": split.partition,
+            "file": split.file,
+            "position": position,
+            "_error": described(error),
+        }
+
+    def rest(self) -> Iterable[Any]:
+        """What was gathered, as an Arrow batch; nothing where there are no rows."""
+        if not self.builder.rows:
+            return ()
+        arrays = self.builder.arrays()
+        if _MESSAGE in self.schema.names:
+            assert self.query.message is not None
+            arrays[_MESSAGE] = self.query.message.decode(arrays["value"])
+        rows, count = [arrays[name] for name in self.schema.names], self.builder.rows
+        self.builder.clear()
+        if not rows:  # count() may need no column at all
+            return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
+        return (pa.RecordBatch.from_arrays(rows, schema=self.schema),)

@@ -1,0 +1,66 @@
+"""The data source `kafka_log`: segments of Kafka's logs as a DataFrame, without a broker.
+
+Spark's Python sources know no column pruning: `count()` would read everything.
+The columns of a schema that the user gives are all that is read, and
+`level=batch` reads the heads of batches alone.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from tagwire_spark.log_filters import narrowed
+from tagwire_spark.log_plan import packed, plan
+from tagwire_spark.log_query import LogQuery, log_query
+from tagwire_spark.log_rows import check_schema, full_schema, rows_of
+
+__all__ = ["LogSource"]
+
+
+class LogSource(DataSource):
+    """`spark.read.format("kafka_log")`. docs/spark.md has its options and columns."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return "kafka_log"
+
+    def schema(self) -> StructType:
+        """All columns that the options allow."""
+        return full_schema(log_query(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for these columns."""
+        query = log_query(self.options)
+        check_schema(schema, query)
+        # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
+        pushes = str(self.options.get("pushdown", "false")).lower() == "true"
+        return (PushingLogReader if pushes else LogReader)(query, schema)
+
+
+class LogReader(DataSourceReader):
+    """Plans on the driver, reads on workers."""
+
+    def __init__(self, query: LogQuery, schema: StructType) -> None:
+        self.query = query
+        self.columns = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A partition for each task."""
+        return [InputPartition(splits) for splits in packed(plan(self.query), self.query.split_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a task's splits. Where there are none at all, Spark asks once with None."""
+        for split in partition.value or ():
+            yield from rows_of(split, self.query, self.columns)
+
+
+class PushingLogReader(LogReader):
+    """The same, with what can be told from filters of the query."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Read less for what filters say; Spark applies all of them again, so being too generous is no fault."""
+        self.query = narrowed(self.query, filters)
+        return filters

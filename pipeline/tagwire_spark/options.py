@@ -1,0 +1,79 @@
+"""Options of functions and sources: texts, as Spark passes them, held against what there is.
+
+Spark's sources take option names in any case, and ours do as well. A name that
+nobody knows is refused and not ignored: who misspells one would wait for its
+effect.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from tagwire.shown import near
+from tagwire_spark.errors import PipelineError
+
+__all__ = ["MODES", "Options", "invalid"]
+
+MODES: Final = ("FAILFAST", "PERMISSIVE")
+"""What to do where bytes are wrong: fail, or give a row that says so in `_error`."""
+
+
+def invalid(text: str) -> PipelineError:
+    """The error of an option."""
+    return PipelineError("INVALID_TAGWIRE_OPTION", text)
+
+
+class Options:
+    """Options by name, in any case. Raises PipelineError for a name that is not among `known`."""
+
+    def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
+        self._names = {name.lower(): name for name in known}
+        self._values: dict[str, str] = {}
+        for name, value in dict(given or {}).items():
+            if name.lower() not in self._names:
+                names = sorted(self._names.values())
+                raise invalid(f"There is no option {name!r} here, but {', '.join(names)}{near(name, names)}")
+            if value is not None:
+                self._values[name.lower()] = str(value)
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value of an option."""
+        return self._values.get(name.lower(), default)
+
+    def has(self, name: str) -> bool:
+        """Whether it was given."""
+        return name.lower() in self._values
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`, in any case; the first where the option is not given."""
+        value = self.text(name, choices[0])
+        found = next((each for each in choices if each.lower() == value.lower()), None)
+        if found is None:
+            raise invalid(f"Option {name} is {value!r}; expected {' or '.join(choices)}.")
+        return found
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """true or false."""
+        return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
+
+    def number(self, name: str) -> int | None:
+        """An integer, or None where the option is not given."""
+        if not self.has(name):
+            return None
+        try:
+            return int(self.text(name))
+        except ValueError:
+            raise invalid(f"Option {name} is {self.text(name)!r}; an integer was expected.") from None
+
+    def names(self, name: str) -> tuple[str, ...] | None:
+        """Names with commas between them, or None where the option is not given."""
+        if not self.has(name):
+            return None
+        return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
+
+    def json(self, name: str) -> Any:
+        """A value in JSON."""
+        try:
+            return json.loads(self.text(name))
+        except ValueError as error:
+            raise invalid(f"Option {name} is no JSON: {error}.") from None

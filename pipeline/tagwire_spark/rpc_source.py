@@ -1,0 +1,181 @@
+"""The data source `kafka_rpc`: captured requests and responses as a DataFrame, a row for each exchange.
+
+A task reads one file, and pairs what is in it. So a connection should not
+stretch over several files; where it does, its exchanges at the seam are two
+rows with one side each.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from tagwire_spark.arrow_types import ERROR_TYPE, arrow_schema, spark_type
+from tagwire_spark.codec import Decoding, decoding, find_registry, message_class
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.log_query import paths_of
+from tagwire_spark.options import Options, invalid
+from tagwire_spark.rpc_exchanges import exchange_row, exchanges, refused
+from tagwire_spark.rpc_frames import captured_frames
+from tagwire_spark.storage import capture_files, fetched
+
+__all__ = ["RpcSource"]
+
+OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port")
+_TIME: Final = pa.timestamp("us", tz="UTC")
+_TYPES: Final = {
+    "clientId": pa.string(),
+    "apiKey": pa.int32(),
+    "api": pa.string(),
+    "apiVersion": pa.int32(),
+    "correlationId": pa.int32(),
+    "headerVersion": pa.int32(),
+    "request": pa.string(),
+    "response": pa.string(),
+    "responseVersion": pa.int32(),
+    "requestSize": pa.int32(),
+    "responseSize": pa.int32(),
+    "requestTime": _TIME,
+    "responseTime": _TIME,
+    "latencyMs": pa.float64(),
+    "requestError": ERROR_TYPE,
+    "responseError": ERROR_TYPE,
+    "clientLabel": pa.string(),
+    "run": pa.string(),
+    "connection": pa.string(),
+    "file": pa.string(),
+    "line": pa.int64(),
+}
+_BODIES: Final = ("request", "response")
+_ROWS: Final = 2_000
+
+
+class RpcQuery(NamedTuple):
+    """What is wanted of captured frames."""
+
+    paths: tuple[str, ...]
+    package: str
+    body: str
+    fails: bool
+    strict: bool
+    port: int
+    api_key: int | None = None
+    structs: tuple[Decoding, Decoding] | None = None
+    """How requests and responses become structs."""
+
+
+def rpc_query(options: Any) -> RpcQuery:
+    """The query of these options. Raises PipelineError."""
+    read = Options(options, OPTIONS)
+    package = read.text("package")
+    body = read.choice("body", ("json", "struct", "none"))
+    api = read.text("api")
+    if body == "struct" and not api:
+        raise invalid("Option body is struct, and structs differ by API; option api must say which.")
+    structs = None
+    if body == "struct":
+        codec = {"mode": "PERMISSIVE", "package": package or "tagwire_messages", "strict": read.text("strict", "true")}
+        if read.has("versions"):
+            codec["versions"] = read.text("versions")
+        request, response = (decoding(f"{api}{kind}", None, codec, None) for kind in ("Request", "Response"))
+        structs = (request, response)
+    return RpcQuery(
+        paths_of(read),
+        package,
+        body,
+        read.choice("mode", ("PERMISSIVE", "FAILFAST")) == "FAILFAST",
+        read.flag("strict", True),
+        9092 if (port := read.number("port")) is None else port,
+        message_class(f"{api}Request", package).API_KEY if api else None,
+        structs,
+    )
+
+
+def full_schema(query: RpcQuery) -> StructType:
+    """All columns."""
+    schema = StructType()
+    for name, type in _TYPES.items():
+        if name in _BODIES and query.structs is not None:
+            schema.add(name, query.structs[_BODIES.index(name)].schema)
+        else:
+            schema.add(name, spark_type(type))
+    return schema
+
+
+class RpcSource(DataSource):
+    """`spark.read.format("kafka_rpc")`. docs/spark.md has its options and columns."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return "kafka_rpc"
+
+    def schema(self) -> StructType:
+        """All columns that the options allow."""
+        return full_schema(rpc_query(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for these columns."""
+        query = rpc_query(self.options)
+        there = {field.name: field.dataType for field in full_schema(query)}
+        for field in schema:
+            if there.get(field.name) != field.dataType:
+                wanted = f"{field.name} of type {field.dataType.simpleString()}"
+                text = f"kafka_rpc has no column {wanted}, but {full_schema(query).simpleString()}."
+                raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+        return RpcReader(query, schema)
+
+
+class RpcReader(DataSourceReader):
+    """A partition for each file."""
+
+    def __init__(self, query: RpcQuery, schema: StructType) -> None:
+        self.query = query
+        self.columns = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The files."""
+        return [InputPartition(file) for file in capture_files(self.query.paths)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The exchanges of a file as Arrow batches. Where there are no files, Spark asks once with none."""
+        if partition.value is not None:
+            yield from _batches(str(partition.value), self.query, self.columns)
+
+
+def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
+    schema = arrow_schema(columns)
+    with ExitStack() as stack:
+        rows = _rows(file, fetched(file, stack), query)
+        while part := list(islice(rows, _ROWS)):
+            arrays = {}
+            for name in schema.names:
+                values = [row[name] for row in part]
+                if name in _BODIES and query.structs is not None:
+                    arrays[name] = _structs(
+                        query.structs[_BODIES.index(name)], values, [row["apiVersion"] for row in part]
+                    )
+                else:
+                    arrays[name] = pa.array(values, schema.field(name).type)
+            yield pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema)
+
+
+def _structs(wanted: Decoding, bodies: list[bytes | None], versions: list[int]) -> Any:
+    return wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+
+
+def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
+    registry = find_registry(query.package)
+    body = "bytes" if query.structs is not None else query.body
+    for exchange in exchanges(captured_frames(path, query.port)):
+        row = exchange_row(exchange, registry, body=body, strict=query.strict)
+        if query.api_key is not None and row["apiKey"] != query.api_key:
+            continue
+        error = refused(row, file) if query.fails else None
+        if error is not None:
+            raise error
+        yield {**row, "file": file}
