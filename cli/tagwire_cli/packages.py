@@ -26,6 +26,7 @@ __all__ = [
     "find_registry",
     "find_response",
     "package_option",
+    "require_headers",
     "require_version",
 ]
 
@@ -111,6 +112,13 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
     if name not in registry:
         raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
     return registry[name]
+
+
+def require_headers(registry: "Registry") -> None:
+    """Refuse a package whose protocol has no headers."""
+    for name in ("RequestHeader", "ResponseHeader"):
+        if name not in registry:
+            raise click.UsageError(f"this package has no {name}: --frame message is for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:
