@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import click
 
 from tagwire.errors import TagwireError
+from tagwire_cli import completion
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -31,6 +32,7 @@ def limit_option(function: F) -> F:
         "limits",
         multiple=True,
         metavar="NAME=N",
+        shell_complete=completion.limits,
         help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
 

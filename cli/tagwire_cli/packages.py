@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from tagwire_cli import completion
+
 if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.record_format import RecordFormat
@@ -40,6 +42,7 @@ def package_option(function: F) -> F:
     return click.option(
         "--package",
         metavar="NAME",
+        shell_complete=completion.packages,
         help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
     )(function)
 

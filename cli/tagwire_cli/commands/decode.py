@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from tagwire.errors import DecodeError, TagwireError
-from tagwire_cli import frame_json
+from tagwire_cli import completion, frame_json
 from tagwire_cli.frame_stream import at, frames, hex_lines
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_json, write_json_line
@@ -29,7 +29,7 @@ class _How(NamedTuple):
 
 
 @click.command("decode")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @click.option(
     "--frame", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of frames of this kind."
 )
@@ -37,6 +37,7 @@ class _How(NamedTuple):
     "--requests",
     "requests_file",
     metavar="FILE",
+    type=click.Path(),
     help="The frames that were asked with: responses are paired with them by correlation id.",
 )
 @click.option(

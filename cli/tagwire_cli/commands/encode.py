@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli import frame_json
+from tagwire_cli import completion, frame_json
 from tagwire_cli.frame_stream import at
 from tagwire_cli.json_input import json_lines, json_values, read_json
 from tagwire_cli.output import write_bytes
@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("encode")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
 @click.option(
     "--frame", "kind", type=click.Choice(frame_json.KINDS), help="Write frames of this kind, with size and header."
 )
