@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "demo": "tagwire_cli.commands.demo",
     "engine": "tagwire_cli.commands.engine",
     "completion": "tagwire_cli.commands.completion",
+    "help": "tagwire_cli.commands.help",
 }
 """Name to module, in the order in which people meet them."""
 
@@ -69,8 +70,14 @@ def app() -> None:
     \b
     Exit status:
       0  fine
-      1  findings, or bad data
+      1  findings, or bad data: the help of each command says which
       2  wrong usage or settings
+
+    \b
+    Environment:
+      NO_COLOR        no colours on terminals
+      TAGWIRE_ENGINE  native or python: which engine encodes and decodes
+      CI              `generate` and `breaking` take nothing from their caches
 
     \b
     Examples:

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from tagwire_cli.exit_status import epilog
+
 __all__ = ["CommandTable"]
 
 
@@ -29,6 +31,9 @@ class CommandTable(click.Group):
             return None
         command = importlib.import_module(self.table[cmd_name]).command
         assert isinstance(command, click.Command)
+        if not isinstance(command, CommandTable):
+            path = cmd_name if ctx.parent is None else f"{ctx.info_name} {cmd_name}"
+            command.epilog = epilog(path)
         return command
 
     def resolve_command(

@@ -57,12 +57,6 @@ def command(
     them is shown with a value, its bytes, and what the other side reads.
 
     \b
-    Exit status:
-      0  nothing as grave as --fail-on
-      1  findings, or a spec that is not valid
-      2  wrong usage or settings
-
-    \b
     Examples:
       tagwire breaking old/FooRequest.json FooRequest.json
       tagwire breaking --against main

@@ -32,8 +32,6 @@ def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, li
     The input is FILE, or standard input: batches one behind the other, such as a
     log segment. A list of formats is in docs/records.md.
 
-    Exit status: 0 if everything was carried, 1 if something was lost.
-
     \b
     Examples:
       tagwire convert v3 00000000000000000000.log > smaller.log

@@ -83,12 +83,6 @@ def command(
     with their place. Frames before such a one are printed, of a message nothing.
 
     \b
-    Exit status:
-      0  all was read
-      1  bad data
-      2  wrong usage: no such message, version or option
-
-    \b
     Examples:
       echo 00 01 67 00 01 6d | tagwire decode LeaveGroupRequest 0 --hex
       tagwire decode FetchResponse 17 < body.bin | jq .responses

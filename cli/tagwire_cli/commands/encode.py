@@ -45,12 +45,6 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     Frames of kind message have no header, and need MESSAGE VERSION.
 
     \b
-    Exit status:
-      0  all was written
-      1  bad data
-      2  wrong usage: no such message, version or option
-
-    \b
     Examples:
       echo '{"groupId": "g", "memberId": "m"}' | tagwire encode LeaveGroupRequest 0 --hex
       tagwire encode FetchRequest 17 < fetch.json > fetch.bin
