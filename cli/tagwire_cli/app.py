@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "engine": "tagwire_cli.commands.engine",
     "completion": "tagwire_cli.commands.completion",
     "help": "tagwire_cli.commands.help",
+    "json-schema": "tagwire_cli.commands.json_schema",
 }
 """Name to module, in the order in which people meet them."""
 
