@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -209,8 +209,15 @@ def _against_own_lock(
     known = memory.recall()
     if known is not None:
         return known
-    check = _against_lock(settings, reader, lock, specs)
-    memory.keep(check)
+    from tagwire_generator.evolution.lock import read_lock
+    from tagwire_generator.evolution.texts import from_folder
+
+    def read(names: Collection[str]) -> "SpecTexts":
+        return reader.read((each for each in from_folder(specs) if each.name in names), spec_set.options)
+
+    released = read_lock(lock)
+    check = memory.check(released, read)
+    memory.keep(check, released)
     return check
 
 
