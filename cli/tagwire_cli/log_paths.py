@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def format_option(function: F) -> F:
         default="auto",
         show_default=True,
         metavar="NAME",
+        shell_complete=completion.formats,
         help="The format of the batches: docs/records.md.",
     )(function)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.diagnostics import is_coloured
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
@@ -24,12 +25,18 @@ __all__ = ["command", "print_trace"]
 
 
 @click.command("explain")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @click.option("--request", "is_request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option(
     "--response", "is_response", is_flag=True, help="The input is a response to a request of API and VERSION."
 )
-@click.option("--format", "format_name", metavar="NAME", help="The input is record batches of this format, or auto.")
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    shell_complete=completion.formats,
+    help="The input is record batches of this format, or auto.",
+)
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
 @click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
 @click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")

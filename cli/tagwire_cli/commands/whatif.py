@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import (
     byte_progress,
@@ -26,8 +27,13 @@ __all__ = ["command"]
 
 @click.command("whatif")
 @paths_argument
-@click.option("--to", required=True, metavar="FORMAT", help="The format to try.")
-@click.option("--against", metavar="FORMAT", help="What it is compared with; the format of each batch unless given.")
+@click.option("--to", required=True, metavar="FORMAT", shell_complete=completion.formats, help="The format to try.")
+@click.option(
+    "--against",
+    metavar="FORMAT",
+    shell_complete=completion.formats,
+    help="What it is compared with; the format of each batch unless given.",
+)
 @conversion_options
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import byte_progress, conversion_options, format_option, json_option, paths_argument
@@ -32,7 +33,9 @@ _COLUMNS = (
 
 @click.command("convert")
 @paths_argument
-@click.option("--to", metavar="FORMAT", help="The new format; as it is unless given.")
+@click.option(
+    "--to", metavar="FORMAT", shell_complete=completion.formats, help="The new format; as it is unless given."
+)
 @conversion_options
 @click.option(
     "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
@@ -61,8 +64,6 @@ def command(
     What the format can't carry is told, each kind of loss once. With --json, an
     object a segment: file, batches, records, bytes, new_batches, new_bytes,
     left_out, losses. A partition appears in DIR when all of it is written.
-
-    Exit status: 0 if everything was carried, 1 if something was lost.
 
     \b
     Examples:

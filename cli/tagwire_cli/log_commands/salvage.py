@@ -30,8 +30,7 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
     that was left out is told, with its place. With --json, an object a segment:
     file, batches, records, bytes, lost_bytes, problems.
 
-    A partition appears in DIR when all of it is written. Exit status: 0 if all was
-    kept, 1 if something was lost.
+    A partition appears in DIR when all of it is written.
 
     \b
     Examples:

@@ -32,8 +32,6 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     rules. With --json, an object a file: file, batches, records, bytes, problems
     (each with position, rule and message).
 
-    Exit status: 0 if nothing is wrong, 1 if something is.
-
     \b
     Examples:
       tagwire log verify alpha-0
