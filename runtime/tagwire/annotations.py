@@ -15,7 +15,17 @@ from tagwire.errors import TagwireError
 from tagwire.shown import shown
 from tagwire.tracer import Node, Trace
 
-__all__ = ["BYTES_A_LINE", "TITLES", "AnnotationError", "Row", "annotate", "parse_annotated", "rows_of", "title_of"]
+__all__ = [
+    "BYTES_A_LINE",
+    "TITLES",
+    "AnnotationError",
+    "Row",
+    "annotate",
+    "annotated_lines",
+    "parse_annotated",
+    "rows_of",
+    "title_of",
+]
 
 BYTES_A_LINE: Final = 16
 TITLES: Final = ("offset", "bytes", "path", "type", "value")
@@ -64,24 +74,31 @@ def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a
     The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
     the titles of the columns.
     """
+    return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
+
+
+def annotated_lines(
+    trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
+) -> Iterator[tuple[str, Row | None]]:
+    """The lines of `annotate`, without their ends, each with what it is of; None for comments and column titles."""
     rows = list(rows_of(trace, note))
     hex_width = max([len("bytes"), *(min(len(row.data), bytes_a_line) * 3 - 1 for row in rows)])
     path_width = max([len("path"), *(len(row.path) for row in rows if row.type)])
     type_width = max([len("type"), *(len(row.type) for row in rows)])
-    lines = [f"# {title_of(trace)}", _line(TITLES, hex_width, path_width, type_width)]
+    yield f"# {title_of(trace)}", None
+    yield _line(TITLES, hex_width, path_width, type_width), None
     for row in rows:
         if row.offset < 0:
-            lines.append(f"# {row.path}")
+            yield f"# {row.path}", row
             continue
         head, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
         offset = f"{row.mark}{row.offset}" if row.data else "!"
         cells = (offset, head.hex(" "), row.path or ".", row.type, row.value)
-        lines.append(_line(cells, hex_width, path_width, type_width))
+        yield _line(cells, hex_width, path_width, type_width), row
         for index, part in enumerate(more, 1):
-            lines.append(f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {part.hex(' ')}")
+            yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {part.hex(' ')}", row
     if trace.error is None and not trace.canonical:
-        lines.append("# not canonical: writing the value gives other bytes")
-    return "\n".join([*lines, ""])
+        yield "# not canonical: writing the value gives other bytes", None
 
 
 def parse_annotated(text: str) -> bytes:
