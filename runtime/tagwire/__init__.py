@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UnsupportedVersionError,
         VersionsError,
     )
+    from tagwire.frame import Frame
     from tagwire.frames import FrameSplitter
     from tagwire.guessing import Candidate, Guess, guess
     from tagwire.layout import Layout
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tagwire.losses import Loss
     from tagwire.message import Message, Struct
     from tagwire.negotiation import NoCommonVersionError, negotiate
-    from tagwire.registry import Frame, Registry, UnknownMessageError
+    from tagwire.registry import Registry, UnknownMessageError
     from tagwire.schema import Field, Schema
     from tagwire.tracer import Node, Trace, trace, trace_request, trace_response
     from tagwire.versions import Versions
@@ -108,7 +109,8 @@ _MODULES = {
     "losses": ("Loss",),
     "message": ("Message", "Struct"),
     "negotiation": ("NoCommonVersionError", "negotiate"),
-    "registry": ("Frame", "Registry", "UnknownMessageError"),
+    "frame": ("Frame",),
+    "registry": ("Registry", "UnknownMessageError"),
     "schema": ("Field", "Schema"),
     "tracer": ("Node", "Trace", "trace", "trace_request", "trace_response"),
     "versions": ("Versions",),
