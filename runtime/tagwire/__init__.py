@@ -7,6 +7,7 @@ with any of them:
     Registry, Frame, FrameSplitter      whole requests, responses and records
     negotiate                           the version to speak with a peer
     trace, annotate                     every byte with its field, up to the fault
+    guess                               what unknown bytes may be
     Schema, Field                       a schema built at run time
     engine                              which engine serializes
     TagwireError and its tree           all that is raised on purpose
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from tagwire.frame import Frame
     from tagwire.frames import FrameSplitter
+    from tagwire.guessing import Candidate, Guess, guess
     from tagwire.layout import Layout
     from tagwire.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
     from tagwire.limits import Limits
@@ -48,12 +50,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RUNTIME_LEVEL",
+    "Candidate",
     "DecodeError",
     "EncodeError",
     "EngineError",
     "Field",
     "Frame",
     "FrameSplitter",
+    "Guess",
     "Layout",
     "LimitError",
     "Limits",
@@ -75,6 +79,7 @@ __all__ = [
     "VersionsError",
     "annotate",
     "engine",
+    "guess",
     "negotiate",
     "parse_annotated",
     "require_level",
@@ -98,6 +103,7 @@ _MODULES = {
     ),
     "frame": ("Frame",),
     "frames": ("FrameSplitter",),
+    "guessing": ("Candidate", "Guess", "guess"),
     "layout": ("Layout",),
     "level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
     "limits": ("Limits",),

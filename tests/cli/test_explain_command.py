@@ -141,7 +141,7 @@ def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "say what the bytes are: MESSAGE VERSION, --request or --response API VERSION"),
+        ([], "say what the bytes are: MESSAGE VERSION, --request, --response API VERSION, or --guess"),
         (["LeaveGroupRequest"], "say what the bytes are"),
         (["LeaveGroupRequest", "first"], "'first' is no version number"),
         (["LeaveGroupRequest", "0", "-", "more"], "one FILE at most; what is 'more'?"),

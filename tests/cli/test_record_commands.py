@@ -44,7 +44,7 @@ def test_convert_in_hex() -> None:
         (("convert", "v22"), ONE, "there is no record format 'v22'"),
         (("convert", "v2"), ONE[:-1], "found length"),
         (("explain", "--format", "v22"), ONE, "there is no record format 'v22'"),
-        (("explain", "--format", "auto", "--request"), ONE, "--format goes without"),
+        (("explain", "--format", "auto", "--request"), ONE, "--request or --format, not both"),
     ],
 )
 def test_what_is_refused(arguments: tuple[str, ...], data: bytes, sentence: str) -> None:

@@ -185,7 +185,7 @@ def _what(registry: "Registry", capture: Capture) -> str:
 def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     """A request of a length that fits the screen, the one with the most fields."""
     from tagwire.tracer import trace_request
-    from tagwire_cli.commands.explain import print_trace
+    from tagwire_cli.explaining.coloured import print_text, wants_colour
 
     fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)
     traces = [(capture, trace_request(registry, capture.data)) for capture in fitting]
@@ -193,4 +193,4 @@ def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
         return
     capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
     click.echo(f"\nOne of them, as `tagwire explain --request` prints it; {capture.client} sent it:\n")
-    print_trace(trace)
+    print_text([], [trace], colour=wants_colour("auto"))

@@ -1,35 +1,28 @@
 """`tagwire explain`: bytes beside what they mean."""
 
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tagwire_cli import completion
-from tagwire_cli.diagnostics import is_coloured
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
-from tagwire_cli.packages import error_note, find_message, find_registry, find_response, package_option, require_version
+from tagwire_cli.packages import error_note, find_registry, package_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tagwire_cli.explaining.explained import Explained
+    from tagwire_cli.explaining.reading import Asked
 
-    from tagwire.limits import Limits
-    from tagwire.registry import Registry
-    from tagwire.tracer import Node, Trace
+__all__ = ["command"]
 
-    Tracer = Callable[[bytes], Trace]
-
-__all__ = ["command", "print_trace"]
+_FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 
 
 @click.command("explain")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--request", "is_request", is_flag=True, help="The input is a request: header and body, without a size.")
-@click.option(
-    "--response", "is_response", is_flag=True, help="The input is a response to a request of API and VERSION."
-)
+@click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
+@click.option("--response", is_flag=True, help="The input is a response to a request of API and VERSION.")
 @click.option(
     "--format",
     "format_name",
@@ -37,30 +30,30 @@ __all__ = ["command", "print_trace"]
     shell_complete=completion.formats,
     help="The input is record batches of this format, or auto.",
 )
+@click.option("--guess", is_flag=True, help="Find out what the input is.")
+@click.option("--capture", is_flag=True, help="The input is captured frames, a JSON object a line.")
+@click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each behind its size.")
+@click.option("--only", metavar="N,N-M", help="Of many frames these; the first is 1.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
+@click.option("--input", "form", type=click.Choice(_FORMS), help="The form of the input; auto finds it out.")
 @click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
 @click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")
+@click.option("--html", "as_html", is_flag=True, help="A page for browsers that needs nothing else.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours; auto: on a terminal."
+)
 @limit_option
 @package_option
-def command(
-    words: Sequence[str],
-    is_request: bool,
-    is_response: bool,
-    format_name: str | None,
-    is_hex: bool,
-    lenient: bool,
-    as_json: bool,
-    limits: Sequence[str],
-    package: str | None,
-) -> None:
+def command(words: Sequence[str], **options: Any) -> None:
     """Print bytes with their meaning: offset, hex, field, type, value.
 
     The input is FILE, or standard input without one or with -. It is a message
     alone (MESSAGE VERSION), a request whose header says what it is (--request),
-    or a response to a request of an API, given by name or key (--response API
-    VERSION), or record batches (--format NAME). Every byte is shown, in one line. Where the bytes are at fault, a
-    line with ! says what was found and what expected, the rest is shown as not
-    read, and the exit status is 1.
+    a response to a request of an API, given by name or key (--response API
+    VERSION), record batches (--format NAME), or nobody knows (--guess). With
+    --frames it is many of these, each behind its size. Every byte is shown, in
+    one line. Where the bytes are at fault, a line with ! says what was found and
+    what expected, the rest is shown as not read, and the exit status is 1.
 
     \b
     Examples:
@@ -69,109 +62,94 @@ def command(
       tagwire explain --response Metadata 12 --hex frame.txt
       tagwire explain --response 3 12 --json - < frame.bin
       tagwire explain --format auto 00000000000000000000.log
+      tagwire explain --guess pasted.txt
+      tagwire explain --frames --guess --only 1-3 stream.bin
+      tagwire explain --request --html frame.bin > frame.html
     """
-    if is_request and is_response:
-        raise click.UsageError("--request or --response, not both.")
-    bounds = limits_of(limits)
-    if format_name is not None:
-        if is_request or is_response:
-            raise click.UsageError("--format goes without --request and --response.")
-        explain_batches(words, format_name, is_hex=is_hex, as_json=as_json, strict=not lenient, limits=bounds)
-        return
-    registry = find_registry(package)
-    if is_request:
-        tracer, files = _of_request(registry, words, strict=not lenient, limits=bounds)
-    else:
-        tracer, files = _of_version(registry, words, is_response=is_response, strict=not lenient, limits=bounds)
+    from tagwire_cli.explaining.reading import Asked, Input, explain_units, way_of
+
+    _refuse_both(options)
+    kind = _kind(options)
+    asked = Asked(
+        find_registry(options["package"]),
+        kind,
+        words,
+        options["format_name"] or "auto",
+        strict=not options["lenient"],
+        limits=limits_of(options["limits"]),
+    )
+    way, files = way_of(asked)
     if len(files) > 1:
         raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
-    trace = tracer(read_bytes(files[0] if files else "-", is_hex=is_hex))
-    if as_json:
-        write_json(trace.to_json())
+    form = "hex" if options["is_hex"] else options["form"] or ("auto" if kind == "guess" else "binary")
+    data = read_bytes(files[0] if files else "-", is_hex=False)
+    is_many, units = explain_units(asked, way, Input(data, form, options["has_sizes"], options["only"]))
+    if options["as_json"]:
+        faults = _write_json(units, asked, is_many=is_many)
+    elif options["as_html"]:
+        faults = _write_page(units, asked)
     else:
-        print_trace(trace, error_note(registry))
-    _exit_for(trace)
-
-
-def explain_batches(
-    files: Sequence[str], format_name: str, *, is_hex: bool, as_json: bool, strict: bool, limits: "Limits"
-) -> None:
-    """The traces of batches, one behind the other, up to the first that is at fault."""
-    from tagwire.records.tracing import trace_batches
-
-    if len(files) > 1:
-        raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
-    data = read_bytes(files[0] if files else "-", is_hex=is_hex)
-    traces = list(trace_batches(data, format_name, strict=strict, limits=limits))
-    if as_json:
-        write_json([trace.to_json() for trace in traces])
-    for trace in traces:
-        if not as_json:
-            print_trace(trace)
-        _exit_for(trace)
-
-
-def _exit_for(trace: "Trace") -> None:
-    """Exit status 1, and the error, if the bytes were at fault."""
-    if trace.error is not None:
-        click.echo(f"tagwire: {trace.error}", err=True)
+        faults = _print_text(units, asked, options["color"])
+    for fault in faults:
+        click.echo(f"tagwire: {fault}", err=True)
+    if faults:
         raise click.exceptions.Exit(1)
 
 
-def _of_request(
-    registry: "Registry", words: Sequence[str], *, strict: bool, limits: "Limits"
-) -> "tuple[Tracer, Sequence[str]]":
-    from tagwire.tracer import trace_request
-
-    return lambda data: trace_request(registry, data, strict=strict, limits=limits), words
-
-
-def _of_version(
-    registry: "Registry", words: Sequence[str], *, is_response: bool, strict: bool, limits: "Limits"
-) -> "tuple[Tracer, Sequence[str]]":
-    """How to trace a message or a response, and the words behind its name and version."""
-    from tagwire.tracer import trace, trace_response
-
-    if len(words) < 2:
-        wanted = "API VERSION" if is_response else "MESSAGE VERSION, --request or --response API VERSION"
-        raise click.UsageError(f"say what the bytes are: {wanted}.")
-    name, version_text, *files = words
-    if not (version_text.isascii() and version_text.isdigit() and len(version_text) < 20):
-        raise click.BadParameter(f"{version_text!r} is no version number", param_hint="VERSION")
-    version = int(version_text)
-    message = find_response(registry, name) if is_response else find_message(registry, name)
-    if not is_response:
-        require_version(message, version)
-        return lambda data: trace(message, data, version, strict=strict, limits=limits), files
-    api_key = message.API_KEY
-    assert api_key is not None, "a response has an API key"
-    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
-        require_version(message, version)
-    return lambda data: trace_response(registry, data, api_key, version, strict=strict, limits=limits), files
+def _kind(options: dict[str, Any]) -> str:
+    """What the bytes are said to be. Raises click.UsageError for two things at once."""
+    said = [name for name in ("request", "response", "guess", "capture") if options[name]]
+    if options["format_name"] is not None:
+        said.append("format")
+    if len(said) > 1:
+        raise click.UsageError(f"--{said[0]} or --{said[1]}, not both.")
+    if options["has_sizes"] and said in (["capture"], ["format"]):
+        raise click.UsageError(
+            f"--{said[0]} has no sizes: --frames goes with a message, --request, --response, --guess."
+        )
+    return said[0] if said else "message"
 
 
-def print_trace(trace: "Trace", note: "Callable[[Node], str] | None" = None) -> None:
-    """The annotated bytes on standard output, coloured on a terminal; `note` is as in `annotate`."""
-    from tagwire.annotations import annotate
+def _refuse_both(options: dict[str, Any]) -> None:
+    if options["as_json"] and options["as_html"]:
+        raise click.UsageError("--json or --html, not both.")
+    if options["is_hex"] and options["form"] not in (None, "hex"):
+        raise click.UsageError(f"--hex or --input {options['form']}, not both.")
 
-    text = annotate(trace, note)
-    if not is_coloured(sys.stdout):
-        write_bytes(text.encode())
-        return
-    from rich.console import Console
-    from rich.text import Text
 
-    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    begin, end = 0, 0
-    for line in text.splitlines():
-        if line.split()[:2] == ["offset", "bytes"]:
-            begin, end = line.index("bytes"), line.index("path")
-        shown = Text(line)
-        if line.startswith("#"):
-            shown.stylize("bold")
-        elif line.lstrip().startswith("!"):
-            shown.stylize("bold red")
-        else:
-            shown.stylize("dim", 0, begin)
-            shown.stylize("cyan", begin, end)
-        console.print(shown)
+def _faults(units: "Sequence[Explained]") -> list[str]:
+    return [f"{one.title}: {one.fault}" if one.title else one.fault for one in units if one.fault]
+
+
+def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) -> list[str]:
+    seen = list(units)
+    if is_many:
+        write_json([one.to_json() for one in seen])
+    elif asked.kind == "guess":
+        write_json(seen[0].to_json())
+    else:
+        traces = [trace.to_json() for trace in seen[0].traces]
+        write_json(traces if asked.kind == "format" else traces[0])
+    return _faults(seen)
+
+
+def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
+    from tagwire_cli.explaining.page import render_page
+
+    seen = list(units)
+    write_bytes(render_page(seen, error_note(asked.registry)).encode())
+    return _faults(seen)
+
+
+def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list[str]:
+    from tagwire_cli.explaining.coloured import print_text, wants_colour
+    from tagwire_cli.explaining.explained import facts_of
+
+    colour = wants_colour(when)
+    faults = []
+    for number, one in enumerate(units):
+        if number:
+            write_bytes(b"\n")
+        print_text(list(facts_of(one)), one.traces, error_note(asked.registry), colour=colour)
+        faults += _faults([one])
+    return faults

@@ -1,0 +1,88 @@
+"""The text of traces on standard output; on a terminal in colours by what a field is, as wide as it is.
+
+Colour is decoration: without it the text is the same, but for how many bytes
+stand in a line. Bytes and value of a field have one colour, so that the eye
+finds the one from the other.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tagwire.annotations import BYTES_A_LINE, annotate, annotated_lines
+from tagwire.tracer import Node, Trace
+from tagwire_cli.diagnostics import is_coloured
+from tagwire_cli.output import write_bytes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_text", "wants_colour"]
+
+_STYLES: Final = {
+    "number": "cyan",
+    "text": "green",
+    "bytes": "magenta",
+    "null": "bright_black",
+    "shape": "yellow",
+    "title": "bold",
+    "fault": "bold red",
+    "rest": "red",
+}
+_FOLDED: Final = (BYTES_A_LINE, 8, 4)
+"""Bytes a line, for terminals from wide to narrow."""
+_ROOM: Final = 16
+"""Characters for values."""
+
+Note = Callable[[Node], str]
+
+
+def wants_colour(when: str) -> bool:
+    """Whether standard output is to be coloured: always, never, or auto, as the terminal and NO_COLOR say."""
+    return when == "always" or (when == "auto" and is_coloured(sys.stdout))
+
+
+def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
+    """The facts as comments, and the annotated bytes below them."""
+    if not colour:
+        text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
+        write_bytes(text.encode("utf-8", "backslashreplace"))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False, force_terminal=True, legacy_windows=False)
+    for fact in facts:
+        console.print(Text(f"# {fact}", style="bold"))
+    for trace in traces:
+        _print_trace(console, trace, note)
+
+
+def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
+    from rich.text import Text
+
+    begin, path, kind, value = 0, 0, 0, 0
+    for line, row in annotated_lines(trace, note, bytes_a_line=_bytes_a_line(trace, note, console.width)):
+        shown = Text(line)
+        if row is None:
+            if line.startswith("offset"):
+                begin, path, kind, value = (line.index(title) for title in ("bytes", "path", "type", "value"))
+            shown.stylize("bold")
+        elif row.kind in ("title", "fault"):
+            shown.stylize(_STYLES[row.kind])
+        else:
+            style = _STYLES[row.kind]
+            shown.stylize("dim", 0, begin)
+            shown.stylize(style, begin, path)
+            shown.stylize("dim", kind, value)
+            shown.stylize(style, value)
+        console.print(shown)
+
+
+def _bytes_a_line(trace: Trace, note: Note | None, width: int) -> int:
+    """As many as leave the values some room in the terminal; they may be longer than any."""
+    for count in _FOLDED:
+        _, (titles, _), *_ = annotated_lines(trace, note, bytes_a_line=count)
+        if titles.index("value") + _ROOM <= width:
+            return count
+    return _FOLDED[-1]

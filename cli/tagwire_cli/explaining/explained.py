@@ -1,0 +1,96 @@
+"""One input explained: its traces, and what was guessed about it; for people as lines, for programs as JSON."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tagwire.guessing import Candidate, Guess
+from tagwire.tracer import Trace
+
+__all__ = ["Explained", "explained", "facts_of", "how_to_explain"]
+
+_LISTED = 8
+"""Candidates that are listed where none is clearly ahead."""
+
+
+class Explained(NamedTuple):
+    """A message, a frame, or batches."""
+
+    title: str
+    """Which of many it is; "" where it is the only one."""
+    traces: tuple[Trace, ...]
+    """Empty where it was guessed, and no candidate is clearly ahead."""
+    guess: Guess | None = None
+    error: str = ""
+    """Why nothing could be read at all."""
+
+    @property
+    def fault(self) -> str:
+        """Why the exit status is 1, "" if it is not."""
+        if self.error:
+            return self.error
+        error = next((trace.error for trace in self.traces if trace.error is not None), None)
+        if error is not None:
+            return str(error)
+        if self.guess is not None and self.guess.clear is None:
+            count = sum(each.whole for each in self.guess.candidates)
+            return f"{count} readings, none clearly ahead of the others" if count else "nothing reads these bytes"
+        return ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Title, candidates (where it was guessed) and traces."""
+        guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
+        refused = {"error": self.error} if self.error else {}
+        return {"title": self.title, **refused, **guessed, "traces": [trace.to_json() for trace in self.traces]}
+
+
+def explained(title: str, guess: Guess) -> Explained:
+    """What a guess explains: the candidate that is clear, or the request that the header names up to its fault."""
+    shown = guess.clear
+    best = guess.best
+    if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):
+        shown = best
+    return Explained(title, shown.traces if shown else (), guess)
+
+
+def facts_of(one: Explained) -> Iterator[str]:
+    """The lines above the bytes: which of many it is, and what was guessed and why."""
+    if one.title:
+        yield one.title
+    if one.error:
+        yield f"! {one.error}"
+    if one.guess is None:
+        return
+    if one.traces:
+        first = one.guess.candidates[0]
+        yield f"{_said(first)}: {', '.join(first.why)}"
+        rivals = [each for each in one.guess.candidates[1:] if each.whole]
+        if rivals:
+            yield f"next: {_said(rivals[0])}, {rivals[0].bits - first.bits:.0f} bits behind"
+        return
+    listed = [(_said(each), how_to_explain(each), each) for each in one.guess.candidates[:_LISTED]]
+    width = max((len(said) for said, _, _ in listed), default=0)
+    for said, how, candidate in listed:
+        yield f"{candidate.bits:5.0f} bits  {said:<{width}}  {how}".rstrip()
+        if not candidate.whole:
+            yield f"            {', '.join(candidate.why)}"
+    left = len(one.guess.candidates) - len(listed)
+    if left:
+        yield f"            and {left} more"
+
+
+def how_to_explain(candidate: Candidate) -> str:
+    """The command that explains the bytes as this candidate."""
+    if candidate.kind == "response":
+        return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
+    if candidate.kind == "message":
+        return f"tagwire explain {candidate.name} {candidate.version}"
+    return "tagwire explain --format auto" if candidate.kind == "batches" else "tagwire explain --request"
+
+
+def _said(candidate: Candidate) -> str:
+    """`response MetadataResponse v9/10`."""
+    if candidate.kind == "batches":
+        return f"record batches ({candidate.name})"
+    versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""
+    part = "" if candidate.whole else ", in part"
+    return f"{candidate.kind} {candidate.name}{versions}{part}"

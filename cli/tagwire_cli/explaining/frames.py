@@ -1,0 +1,132 @@
+"""Many frames out of one input: a stream with sizes, or a file of captured ones with both directions.
+
+A captured response needs the API and version of its request: they are noted
+with it, or its request is in the same file, on the same connection, with the
+same correlation id.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import click
+
+from tagwire.frames import FrameSplitter
+from tagwire_cli.input_bytes import InputError
+
+__all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
+
+_GZIP: Final = b"\x1f\x8b"
+
+
+class Frame(NamedTuple):
+    """A frame without its size, and what is known of it beside its bytes."""
+
+    number: int
+    """From 1, in the order of the input."""
+    title: str
+    data: bytes
+    is_request: bool | None = None
+    """None where nobody says."""
+    api: tuple[int, int] | None = None
+    """Of a response: API key and version of its request."""
+
+
+def is_stream(data: bytes) -> bool:
+    """Whether sizes lead from the first byte to the last. That happens by chance once in four thousand million."""
+    splitter = FrameSplitter(max_size=len(data))
+    place = 0
+    while place + 4 < len(data):
+        size = int.from_bytes(data[place : place + 4], "big", signed=True)
+        if not 0 < size <= splitter.max_size:
+            return False
+        place += 4 + size
+    return 0 < len(data) == place
+
+
+def stream_frames(data: bytes) -> Iterator[Frame]:
+    """The frames of a stream. Raises DecodeError, behind the last whole one, for a size or an end that is wrong."""
+    splitter = FrameSplitter()
+    splitter.feed(data)
+    offset = 0
+    for number, frame in enumerate(splitter, 1):
+        yield Frame(number, f"frame {number} at byte {offset}", frame)
+        offset = splitter.offset
+    splitter.close()
+
+
+def is_capture(data: bytes) -> bool:
+    """Whether the first line is a captured frame; gzipped or not."""
+    try:
+        first = _unzipped(data, most=1 << 24).lstrip().partition(b"\n")[0]
+        row = json.loads(first)
+        return isinstance(row, dict) and "dir" in row and ("hex" in row)
+    except (ValueError, InputError, RecursionError):
+        return False
+
+
+def captured_frames(data: bytes) -> Iterator[Frame]:
+    """The frames of a file with a JSON object a line: dir (req or resp), hex, and api_key, api_version of responses.
+
+    `run` and `conn` tell connections apart. Raises InputError for a line that is no frame.
+    """
+    rows = []
+    for number, line in enumerate(_unzipped(data).splitlines(), 1):
+        if line.strip():
+            rows.append(_row(number, line))
+    asked: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for row, frame in rows:
+        if frame.is_request and len(frame.data) >= 8:
+            key, version = frame.data[:2], frame.data[2:4]
+            asked[_pair(row, frame)] = (
+                int.from_bytes(key, "big", signed=True),
+                int.from_bytes(version, "big", signed=True),
+            )
+    for row, frame in rows:
+        yield frame if frame.is_request or frame.api else frame._replace(api=asked.get(_pair(row, frame)))
+
+
+def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
+    """Those whose numbers are in a text such as `1,4-6`, all for None. Raises click.BadParameter for another text."""
+    if only is None:
+        return frames
+    ranges = [_range(each, only) for each in only.split(",")]
+    return (frame for frame in frames if any(low <= frame.number <= high for low, high in ranges))
+
+
+def _range(text: str, only: str) -> tuple[int, int]:
+    low, _, high = text.strip().partition("-")
+    if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in (low, high or low)):
+        raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
+    return int(low), int(high or low)
+
+
+def _unzipped(data: bytes, most: int = 0) -> bytes:
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        return zlib.decompressobj(31).decompress(data, most) if most else gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"captured frames: can't be unpacked: {error}") from None
+
+
+def _row(number: int, line: bytes) -> tuple[Mapping[str, Any], Frame]:
+    try:
+        row = json.loads(line)
+        is_request = {"req": True, "resp": False}[row["dir"]]
+        data = bytes.fromhex(row["hex"])
+        has_api = row.get("api_key") is not None and row.get("api_version") is not None
+        api = (int(row["api_key"]), int(row["api_version"])) if has_api and not is_request else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"captured frames: line {number} is no captured frame: {error!r}") from None
+    client = row.get("client_label")
+    who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
+    title = f"frame {number}, {'request' if is_request else 'response'}{who}"
+    return row, Frame(number, title, data, is_request, api)
+
+
+def _pair(row: Mapping[str, Any], frame: Frame) -> tuple[Any, ...]:
+    start = 4 if frame.is_request else 0
+    return str(row.get("run")), str(row.get("conn")), frame.data[start : start + 4]
