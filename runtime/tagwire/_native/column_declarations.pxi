@@ -44,6 +44,7 @@ cdef extern from "columns.h" nogil:
         int32_t first, end
     ctypedef struct tw_buffers:
         uint8_t *values
+        int64_t size
     ctypedef struct tw_frame:
         tw_column *columns
         tw_level *levels
@@ -58,6 +59,7 @@ cdef extern from "columns.h" nogil:
     void tw_put_null(tw_frame *, int32_t, int64_t)
     int tw_put_bytes(tw_frame *, int32_t, int64_t, const uint8_t *, int64_t)
     void tw_put_offset(tw_buffers *, int64_t, int64_t)
+    int tw_make_room_for(tw_frame *, int32_t, int64_t)
 
 cdef extern from "column_source.h" nogil:
     int TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT, TW_SOURCE_BYTES, TW_SOURCE_VIEWS

@@ -35,6 +35,7 @@ cdef extern from "record_batches.h" nogil:
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
+    void tw_choose_ways(const tw_struct *, tw_sink *, const tw_column *)
     ctypedef struct tw_record_reader:
         tw_frame *frame
         const tw_crc32c_tables *crc32c
@@ -145,6 +146,7 @@ cdef class RecordPlan:
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
             sinks[index].slot = index
+        tw_choose_ways(self.c.head, sinks, self.shape.columns)
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
@@ -220,6 +222,8 @@ cdef class RecordPlan:
             if column is not None and name not in names:
                 idle[self.c.idle_count] = self.shape.index(column)
                 self.c.idle_count += 1
+        tw_choose_ways(s, sinks, self.shape.columns)
+        tw_choose_ways(s, no_sinks, self.shape.columns)
         flag = self.shape.root.child("tombstone")
         self.c.tombstone = -1 if flag is None else self.shape.index(flag)
         return self.inputs(records)

@@ -20,6 +20,7 @@ cdef class RecordColumns:
     cdef Texts file
     cdef object limits, unpacked
     cdef int64_t guess
+    cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes):
         cdef RecordPlan plan
@@ -33,12 +34,16 @@ cdef class RecordColumns:
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
         self.limits = limits
         self.guess = 0
+        self.room = []
         self.frame()
 
     cdef int frame(self) except -1:
         """Begin with empty columns."""
         self.made = Chunk()
         self.made.frame = self.b.w.frame = self.shape.frame(self.guess, MOST_BYTES)
+        for index, size in enumerate(self.room):
+            if size:
+                check(tw_make_room_for(self.made.frame, index, size))
         self.b.bytes = 0
         return 0
 
@@ -161,6 +166,7 @@ cdef class RecordColumns:
         """The rows so far as an array; the next ones go into another."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
+        self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
         with nogil:
             tw_complete(made.frame)
         self.frame()
