@@ -200,6 +200,12 @@ static TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
     return 0;
 }
 
+/* Room for so many bytes of texts, and some more: growing step by step would copy them. */
+static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
+{
+    return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
+}
+
 /* ---------------------------------------------------------------- values */
 
 static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, const uint8_t *data, int64_t size)

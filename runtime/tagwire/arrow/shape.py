@@ -41,6 +41,7 @@ _TYPE_NAMES: Final = {
     "l": "int64",
     "L": "uint64",
     "g": "double",
+    "tsm:UTC": "timestamp[ms, UTC]",
     "w:16": "fixed_size_binary[16]",
     "u": "string",
     "z": "binary",
