@@ -19,7 +19,7 @@ from cpython.ref cimport PyObject
 
 from tagwire._engine import NotNative
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
-from tagwire.arrow.shape import TAGS, type_name
+from tagwire.arrow.shape import TAGS, Column, type_name
 from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,

@@ -49,17 +49,20 @@ cdef extern from "columns.h" nogil:
         tw_column *columns
         tw_level *levels
         tw_buffers *buffers
-    tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
-    void tw_drop_frame(tw_frame *)
-    void tw_complete(tw_frame *)
+        tw_frame **words
+    void tw_put_offset(tw_buffers *, int64_t, int64_t)
+    int tw_make_room_for(tw_frame *, int32_t, int64_t)
     void tw_truncate(tw_frame *, int64_t)
     int tw_reserve(tw_frame *, int32_t, int64_t)
     void tw_put_bit(uint8_t *, int64_t, int)
     int tw_get_bit(const uint8_t *, int64_t)
     void tw_put_null(tw_frame *, int32_t, int64_t)
     int tw_put_bytes(tw_frame *, int32_t, int64_t, const uint8_t *, int64_t)
-    void tw_put_offset(tw_buffers *, int64_t, int64_t)
-    int tw_make_room_for(tw_frame *, int32_t, int64_t)
+
+cdef extern from "column_frames.h" nogil:
+    tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
+    void tw_drop_frame(tw_frame *)
+    void tw_complete(tw_frame *)
 
 cdef extern from "column_source.h" nogil:
     int TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT, TW_SOURCE_BYTES, TW_SOURCE_VIEWS
@@ -130,6 +133,7 @@ cdef extern from "column_export.h" nogil:
     void tw_free(void *)
     void *tw_zeroed(size_t, size_t)
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
+    int tw_make_words_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
     void tw_add_to_stream(ArrowStream_c *, tw_frame *)

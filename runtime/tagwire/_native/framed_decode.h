@@ -7,7 +7,7 @@
 #define TAGWIRE_FRAMED_DECODE_H
 
 #include "decode.h"
-#include "framed_numbers.h"
+#include "number_reading.h"
 
 /* In Cython (framing.pxi), with an exception where it fails. */
 static int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);

@@ -6,7 +6,7 @@
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
 
-#include "framed_number_encode.h"
+#include "framed_numbers.h"
 
 /* In Cython (framing.pxi), with an exception where it fails. */
 static PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);

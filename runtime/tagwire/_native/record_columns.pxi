@@ -41,14 +41,11 @@ cdef extern from "record_batches.h" nogil:
         const tw_crc32c_tables *crc32c
         const tw_crc32c_tables *crc32
         const uint8_t **spans
-    ctypedef struct tw_text_value:
-        int64_t size
-        const uint8_t *data
     ctypedef struct tw_constant:
         int32_t column, slot, test, null_number
-        int64_t number, mask, needed, unless, texts_count
+        int64_t number, mask, needed, unless
         uint8_t shift
-        const tw_text_value *texts
+        const int32_t *words
     ctypedef struct tw_input:
         int32_t place, slot
     ctypedef struct tw_record_plan:
@@ -112,15 +109,18 @@ cdef class RecordPlan:
     cdef tuple codecs
     cdef int codec_shift
     cdef object format, names
+    cdef dict words
+    cdef tw_constant *file  # the one that changes; or NULL
 
-    def __cinit__(self, Shape shape, format, bint heads_only, Texts file):
+    def __cinit__(self, Shape shape, format, bint heads_only, dict words):
         cdef Py_ssize_t index
         plan = format.plans.outline if heads_only else format.plans.head
         records = format.plans.records
         if plan is None or (records is None and not heads_only):
             raise NotNative(f"the engine has no plan for {format.name}")
         self.shape, self.format = shape, format
-        self.kept = [plan, records, file]
+        self.kept = [plan, records]
+        self.words = words
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
             raise NotNative(f"the head of {format.name} has {self.c.head.items_count} items")
@@ -131,7 +131,7 @@ cdef class RecordPlan:
         if not heads_only:
             self.c.record = <const tw_struct *>PyCapsule_GetPointer(records.structure, "tagwire._engine.tw_struct")
             self.records(records)
-        self.constants(heads_only, file)
+        self.constants(heads_only)
 
     cdef void *memory(self, size_t size) except NULL:
         cdef Block block = Block(size)
@@ -257,25 +257,25 @@ cdef class RecordPlan:
 
     # ------------------------------------------------------------ constants
 
-    cdef int constants(self, bint heads_only, Texts file) except -1:
+    cdef int constants(self, bint heads_only) except -1:
         cdef tw_constant *constants = <tw_constant *>self.memory(len(self.shape.root.children) * sizeof(tw_constant))
         self.c.constants = constants
         for column in self.shape.root.children:
             if heads_only or (column.name != "tombstone" and column.name not in OF_RECORD):
-                self.constant(&constants[self.c.constants_count], column, heads_only, file)
+                self.constant(&constants[self.c.constants_count], column, heads_only)
                 self.c.constants_count += 1
         return 0
 
-    cdef int constant(self, tw_constant *c, object column, bint heads_only, Texts file) except -1:
+    cdef int constant(self, tw_constant *c, object column, bint heads_only) except -1:
         name = column.name
         group = self.format.bits.get(name)
         c.column = self.shape.index(column)
         c.slot = c.test = -1
         c.null_number = column.format == "tsm:UTC"
         if name == "file":
-            self.texts(c, file)
+            self.file = c
         elif name == "format":
-            self.texts(c, Texts([self.format.name]))
+            c.number = word(self.words[name], self.format.name)
         elif name in ("compression", "timestamp_type"):
             self.named_bits(c, name, group)
         elif name == "delete_horizon_ms":
@@ -290,47 +290,27 @@ cdef class RecordPlan:
             if name == "base_offset" and heads_only and self.c.is_message:  # of a wrapper: in what it has packed
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
-            c.slot, c.number = self.slot(name), -1
+            c.slot, c.number = self.names.get("crc", -1) if name == "crc" else self.slot(name), -1
             c.null_number = c.null_number or (name == "count" and c.slot < 0)
-            if name == "crc":
-                c.slot = self.names.get("crc", -1)
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
+        """A constant whose bits have names, which are words of its column."""
+        cdef int32_t *numbers
+        cdef Py_ssize_t index
         if group is None:  # a format without packing, or without timestamps
-            self.texts(c, Texts(["none"]))
-            if name == "timestamp_type":
-                c.number, c.null_number = -1, True
+            c.number = word(self.words[name], "none") if name == "compression" else -1
+            c.null_number = name == "timestamp_type"
             return 0
+        if not group.values:
+            raise NotNative(f"the bits {name} of {self.format.name} have no names")
+        c.words = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
+        for index, value in enumerate(group.values):
+            numbers[index] = word(self.words[name], value.partition("-")[0])
         c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
-        return self.texts(c, Texts([text.partition("-")[0] for text in group.values]))
-
-    cdef int texts(self, tw_constant *c, Texts texts) except -1:
-        self.kept.append(texts)
-        c.texts, c.texts_count = texts.at, texts.count
         return 0
 
 
-@final
-cdef class Texts:
-    """Texts that a column of a batch may have."""
-
-    cdef tw_text_value *at
-    cdef int64_t count
-    cdef list kept
-
-    def __cinit__(self, texts):
-        cdef Block block = Block(len(texts) * sizeof(tw_text_value))
-        self.at, self.count = <tw_text_value *>block.at, len(texts)
-        self.kept = [block]
-        for index, text in enumerate(texts):
-            self.set(index, text.encode())
-
-    cdef int set(self, Py_ssize_t index, bytes text) except -1:
-        if index + 1 < len(self.kept):
-            self.kept[index + 1] = text
-        else:
-            self.kept.append(text)
-        self.at[index].size = len(text)
-        self.at[index].data = <const uint8_t *>PyBytes_AsString(text)
-        return 0
+cdef int32_t word(dict words, str text):
+    """The number of a text in a column of few different ones."""
+    return words.setdefault(text, len(words))

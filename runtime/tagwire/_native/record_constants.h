@@ -5,11 +5,6 @@
 #include "record_walk.h"
 
 typedef struct {
-    int64_t size;
-    const uint8_t *data;
-} tw_text_value;
-
-typedef struct {
     int32_t column;
     int32_t slot;           /* of the number; -1 where `number` is it */
     int32_t test;           /* the slot of the bits that say whether it is null; -1 for never */
@@ -18,8 +13,7 @@ typedef struct {
     int64_t mask;           /* of the number's bits; 0 for the number itself */
     uint8_t shift;
     int64_t needed, unless; /* null without the one bit, or with one of the others */
-    int64_t texts_count;    /* of a column of texts: the number is an index among these */
-    const tw_text_value *texts;
+    const int32_t *words;   /* of named bits: the number of each name among the column's words */
 } tw_constant;
 
 /* 1, 0 for null. */
@@ -28,6 +22,8 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
+    if (c->words != NULL)
+        *x = c->words[*x]; /* whose bits were checked */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -45,24 +41,6 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-static int tw_put_text_many(tw_frame *frame, int32_t column, int64_t first, int64_t end, const tw_text_value *text)
-{
-    tw_buffers *b = frame->buffers + column;
-    int64_t total = text->size * (end - first);
-    if (total > b->room - b->size) {
-        int fault = tw_grow_data(frame, b, b->size + total);
-        if (fault < 0)
-            return fault;
-    }
-    for (; first < end; first++) {
-        if (text->size)
-            memcpy(b->data + b->size, text->data, (size_t)text->size);
-        b->size += text->size;
-        tw_put_offset(b, first + 1, b->size);
-    }
-    return 0;
-}
-
 /* One constant for the rows from `first` up to `end`, for which there is room. */
 static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
@@ -76,9 +54,6 @@ static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t 
             tw_put_null(frame, c->column, first);
         return 0;
     }
-    if (frame->columns[c->column].kind == TW_COLUMN_BYTES)
-        return x < 0 || x >= c->texts_count ? TW_REFUSED
-                                            : tw_put_text_many(frame, c->column, first, end, c->texts + x);
     if (frame->columns[c->column].kind == TW_COLUMN_BITS) {
         tw_put_bits(values, first, end, x != 0);
         return 0;

@@ -17,16 +17,16 @@ cdef class RecordColumns:
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef Texts file
-    cdef object limits, unpacked
+    cdef dict words  # by column: its words, numbered
+    cdef object limits, unpacked, file
     cdef int64_t guess
     cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes):
         cdef RecordPlan plan
         self.shape = Shape(root)
-        self.file = Texts([""])
-        self.plans = [RecordPlan(self.shape, format, heads_only, self.file) for format in formats]
+        self.words = {column.name: {} for column in root.children if column.is_words}
+        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats]
         for index, plan in enumerate(self.plans):
             self.b.plans[<Py_ssize_t>index] = &plan.c
         self.b.plans_count = len(self.plans)
@@ -66,10 +66,19 @@ cdef class RecordColumns:
 
     def begin(self, str file, int64_t position, first_offset):
         """Go on in another file; rows below `first_offset` are left out."""
-        self.file.set(0, file.encode())
+        self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else first_offset
         self.b.last_offset = -1
         self.leave(position, None)
+
+    cdef int name(self, object file) except -1:
+        """The file that rows come from."""
+        cdef RecordPlan plan
+        self.file = file
+        for plan in self.plans:
+            if plan.file != NULL:
+                plan.file.number = word(self.words["file"], file)
+        return 0
 
     def leave(self, int64_t position, last_offset):
         """Go on there: what was before it has been dealt with."""
@@ -151,7 +160,8 @@ cdef class RecordColumns:
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
-        self.shape.put(frame, 0, row, values)
+        numbers = {name: word(words, values[name]) for name, words in self.words.items() if values[name] is not None}
+        self.shape.put(frame, 0, row, {**values, **numbers})
         frame.levels[0].length = row + 1
 
     def __len__(self):
@@ -167,7 +177,27 @@ cdef class RecordColumns:
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
+        for name, words in self.words.items():
+            made.frame.words[self.shape.index(self.shape.root.child(name))] = texts(words)
         with nogil:
             tw_complete(made.frame)
         self.frame()
+        if "file" in self.words:
+            self.words["file"] = {}
+            self.name(self.file)
         return exported(self.shape, [made], False)
+
+
+cdef tw_frame *texts(words) except NULL:
+    """A column of texts, complete."""
+    cdef Shape shape = Shape(Column("", "u"))
+    cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
+    try:
+        for row, text in enumerate(words):
+            shape.put(frame, 0, row, text)
+    except:
+        tw_drop_frame(frame)
+        raise
+    frame.levels[0].length = len(words)
+    tw_complete(frame)
+    return frame

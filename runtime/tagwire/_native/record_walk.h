@@ -7,7 +7,7 @@
 #define TAGWIRE_RECORD_WALK_H
 
 #include "columns.h"
-#include "framed_numbers.h"
+#include "number_reading.h"
 #include "utf8.h"
 
 #define TW_SLOTS 64

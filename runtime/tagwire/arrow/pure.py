@@ -192,6 +192,8 @@ def _type(column: Column) -> Any:
     if column.format == "+m":
         key, value = column.children[0].children
         return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
+    if column.is_words:
+        return pa.dictionary(pa.int32(), pa.string())
     if column.format == "tsm:UTC":
         return pa.timestamp("ms", tz="UTC")
     return pa.binary(16) if column.format == "w:16" else getattr(pa, _PLAIN[column.format])()

@@ -19,15 +19,15 @@ __all__ = ["LEVELS", "batch_values", "column_names", "record_values", "root_colu
 
 _TIME: Final = "tsm:UTC"
 _PLACE: Final = (
-    Column("file", "u"),
+    Column("file", "i", is_words=True),
     Column("position", "l"),
     Column("size", "l"),
 )
 _HEAD: Final = (
-    Column("format", "u"),
+    Column("format", "i", is_words=True),
     Column("magic", "i"),
-    Column("compression", "u"),
-    Column("timestamp_type", "u", nullable=True),
+    Column("compression", "i", is_words=True),
+    Column("timestamp_type", "i", nullable=True, is_words=True),
     Column("base_offset", "l", nullable=True),
     Column("last_offset", "l"),
     Column("partition_leader_epoch", "i"),
@@ -141,7 +141,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
     for column in root.children:
         bound = _INTEGERS.get(column.format)
         value = values.get(column.name)
-        if bound is None or value is None:
+        if bound is None or value is None or column.is_words:
             continue
         if not -bound <= value < bound:
             bits = 64 if bound >> 32 else 32
