@@ -29,7 +29,7 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
         path = folder / segment_file(batches[0].base_offset, "log")
         path.write_bytes(b"".join(batch.encode() for batch in batches))
         if modified:
-            os.utime(path, ns=(modified[number] * 1_000_000,) * 2)
+            os.utime(path, ns=(modified[number] * 1_000_000, modified[number] * 1_000_000))
     return folder
 
 
