@@ -10,10 +10,13 @@ never a record.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, Partition, Segment, find_partitions
+from tagwire.log.directory import is_partition
+from tagwire_spark.commit import settled
 from tagwire_spark.errors import refusal
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.log_transactions import Transactions, transactions_of
@@ -48,7 +51,7 @@ def plan(query: LogQuery) -> list[Split]:
     """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
     with ExitStack() as stack:
         try:
-            return [split for place in places(query.paths, stack) for split in _splits(query, place)]
+            return [split for place in places(query.paths, stack) for split in _settled(query, place)]
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
@@ -65,6 +68,25 @@ def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
         tasks[-1].append(split)
         left -= cost
     return tasks
+
+
+def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
+    """The splits of a place in which nobody moves anything now."""
+    with ExitStack() as stack:
+        if not is_remote(place.origin):
+            for folder in _written_to(place.local):
+                stack.enter_context(settled(folder))
+        yield from _splits(query, place)
+
+
+def _written_to(path: Path) -> Iterator[Path]:
+    """The folders that somebody may write partitions to, of which a path is one, or a part."""
+    folder = path.parent if path.is_file() else path
+    yield folder
+    if is_partition(folder):
+        yield folder.parent
+    else:
+        yield from sorted({each.path.parent for each in find_partitions(folder)} - {folder})
 
 
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:

@@ -8,19 +8,21 @@ The columns of a schema that the user gives are all that is read, and
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from tagwire_spark.log_filters import narrowed
 from tagwire_spark.log_plan import packed, plan
 from tagwire_spark.log_query import LogQuery, log_query
 from tagwire_spark.log_rows import check_schema, full_schema, rows_of
+from tagwire_spark.log_target import check_columns, log_target
+from tagwire_spark.log_writer import LogWriter
 
 __all__ = ["LogSource"]
 
 
 class LogSource(DataSource):
-    """`spark.read.format("kafka_log")`. docs/spark.md has its options and columns."""
+    """`spark.read.format("kafka_log")`, and `df.write`. docs/spark.md has their options and columns."""
 
     @classmethod
     def name(cls) -> str:
@@ -38,6 +40,12 @@ class LogSource(DataSource):
         # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """The writer of these columns."""
+        target = log_target(self.options)
+        check_columns(schema, target)
+        return LogWriter(target, overwrite=overwrite)
 
 
 class LogReader(DataSourceReader):
