@@ -1,7 +1,7 @@
 """Jobs: what they write and count is what the library does on one machine, however often tasks are tried."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
     segment = next((SAMPLE / "orders-0").glob("*.log"))
-    for paths, output, options, text in (
+    refused: list[tuple[Any, Path, dict[str, Any], str]] = [
         (SAMPLE, tmp_path / "full", {}, "is there already"),
         (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
@@ -136,7 +136,8 @@ def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
         ([SAMPLE, tmp_path / "orders-0"], tmp_path / "out", {}, "the same folder"),
         (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
         (SAMPLE, tmp_path / "out", {"codec": "rar"}, "rar"),
-    ):
+    ]
+    for paths, output, options, text in refused:
         with pytest.raises(TagwireError, match=text):
             convert_logs(spark, paths, output, **options)
 
@@ -205,7 +206,7 @@ def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
     """`tagwire spark` with the session of the tests, which outlives it."""
 
     @contextmanager
-    def shared(*_: object) -> Iterator[Any]:
+    def shared(*_: object) -> Generator[Any]:
         with session.failures_told():
             yield spark
 

@@ -141,4 +141,5 @@ def _report(facts: dict[str, Any]) -> ConvertReport:
     losses = LossReport()
     for row in facts["losses"]:
         losses.add_row(LossRow(**row))
-    return ConvertReport(**facts | {"file": Path(facts["file"]), "losses": losses})
+    counts: dict[str, Any] = facts | {"file": Path(facts["file"]), "losses": losses}
+    return ConvertReport(**counts)
