@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "convert": "tagwire_cli.commands.convert",
     "log": "tagwire_cli.commands.log",
     "whatif": "tagwire_cli.commands.whatif",
+    "spark": "tagwire_cli.commands.spark",
     "lint": "tagwire_cli.commands.lint",
     "collide": "tagwire_cli.commands.collide",
     "demo": "tagwire_cli.commands.demo",

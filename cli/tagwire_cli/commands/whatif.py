@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire.log.whatif import WhatIf
 
-__all__ = ["command"]
+__all__ = ["command", "tell_whatif"]
 
 
 @click.command("whatif")
@@ -80,7 +80,7 @@ def command(
         for each in partitions:
             for segment in segments_of(each):
                 found.add(segment, _topic(each), tell)
-    _tell(found, html, top, as_json=as_json)
+    tell_whatif(found, html, top, as_json=as_json)
 
 
 def _topic(found: "Partition | Segment") -> str:
@@ -93,7 +93,8 @@ def _topic(found: "Partition | Segment") -> str:
     return name.topic if name else folder.name
 
 
-def _tell(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+    """Say what was found, and write the page."""
     from tagwire_cli.whatif.summary import Summary
 
     summary = Summary(found, top)

@@ -1,7 +1,7 @@
 """`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
 
-__all__ = ["command"]
+__all__ = ["command", "tell_conversion"]
 
 _COLUMNS = (
     Column("file", style="cyan"),
@@ -79,13 +79,17 @@ def command(
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
       tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
     """
-    from tagwire.log.convert import Conversion, carry_directory_files
-    from tagwire.log.loss_report import LossReport
+    from tagwire.log.convert import Conversion
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
-    losses = LossReport()
-    rows = []
+    tell_conversion(_all_converted(paths, output, conversion), as_json=as_json)
+
+
+def _all_converted(paths: Sequence[Path], output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert everything in and below the folders."""
+    from tagwire.log.convert import carry_directory_files
+
     for path in paths:
         found = partitions_below(path, "converted")
         for report in _converted(found, path, output, conversion):
@@ -96,6 +100,23 @@ def command(
                 rows.append(_row(report))
         for folder, target in log_folders(found, path, output):
             carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
+        yield from _converted(path, output, conversion)
+        for folder, target in _directories(path, output):
+            carry_directory_files(folder, target, conversion)
+
+
+def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
+    """Say what became of segments, and what was lost: then the exit status is 1."""
+    from tagwire.log.loss_report import LossReport
+
+    losses = LossReport()
+    rows = []
+    for report in reports:
+        losses.merge(report.losses)
+        if as_json:
+            write_bytes((json.dumps(report.to_json(), ensure_ascii=False) + "\n").encode())
+        else:
+            rows.append(_row(report))
     if not as_json:
         print_table(_COLUMNS, rows)
     if losses:

@@ -32,7 +32,14 @@ from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
 from tagwire.shown import shown
 
-__all__ = ["Conversion", "ConvertReport", "carry_directory_files", "convert_partition"]
+__all__ = [
+    "Conversion",
+    "ConvertReport",
+    "carried_files",
+    "carry_directory_files",
+    "convert_partition",
+    "convert_segment",
+]
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
 """What the positions of an index reach."""
@@ -154,20 +161,48 @@ def convert_partition(
     there already, or can't be written.
     """
     with whole_folder(Path(target)) as folder:
-        converter = _Converter(folder, conversion, tell)
-        reports = [converter.segment(segment) for segment in partition.segments]
-        _carry_files(partition, folder, conversion)
+        transactions = Transactions()
+        reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
+        for path in carried_files(partition, conversion):
+            shutil.copyfile(path, folder / path.name)
     return reports
 
 
-class _Converter:
-    """The segments of one partition, in order."""
+def convert_segment(
+    segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
+) -> ConvertReport:
+    """Write a segment, converted, to a folder that is there; `transactions` knows those of the segments before it.
 
-    def __init__(self, folder: Path, conversion: Conversion, tell: Tell | None) -> None:
+    Raises LogError, EncodeError.
+    """
+    return _Converter(folder, conversion, transactions, tell).segment(segment)
+
+
+@contextmanager
+def whole_folder(target: Path) -> Generator[Path]:
+    """A folder to fill, which becomes `target` when that ends well, and else is gone."""
+    if target.exists():
+        raise LogPathError(f"{target}: it is there already; nothing is written over")
+    made = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        yield made
+        made.rename(target)
+    except OSError as error:
+        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+class _Converter:
+    """One segment."""
+
+    def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
         self.folder = folder
         self.conversion = conversion
         self.tell = tell
-        self.transactions = Transactions()
+        self.transactions = transactions
         self.rules = BatchRules([])
 
     def segment(self, segment: Segment) -> ConvertReport:
@@ -239,14 +274,16 @@ class _Segments:
 # ---------------------------------------------------------------- what stands beside segments
 
 
-def _carry_files(partition: Partition, folder: Path, conversion: Conversion) -> None:
-    """What does not depend on how records are laid out; of producers, what is still true."""
+def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
+    """What does not depend on how records are laid out, and is copied as it is; of producers, what is still true."""
+    found = []
     for path in partition.files:
         name = log_file(path)
         is_snapshot = name is not None and not name.state and name.kind == "snapshot"
         is_metadata = name is not None and not name.state and name.kind == "checkpoint"
         if path.name in _CARRIED or is_metadata or (is_snapshot and conversion.is_one_to_one):
-            shutil.copyfile(path, folder / path.name)
+            found.append(path)
+    return found
 
 
 def carry_directory_files(source: Path, target: Path, *, keeps_producers: bool) -> None:
