@@ -21,6 +21,7 @@ import re
 from typing import Final
 
 from tagwire.annotations import TITLES, AnnotationError
+from tagwire.refitting import Line, refit
 
 __all__ = ["AssembleError", "assemble"]
 
@@ -35,6 +36,9 @@ _TOKEN: Final = re.compile(
     r'(?P<hex>(?:[0-9a-fA-F]{2})+)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)', re.DOTALL
 )
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
+_PART: Final = re.compile(r"# \w+ v\d+")
+"""Where a header ends and a body begins; paths repeat there."""
+_CELLS: Final = re.compile(r"\s{2,}")
 _SKIPPED: Final = ("#", "!", "+")
 
 
@@ -47,36 +51,51 @@ class AssembleError(AnnotationError):
         self.column = column
 
 
-def assemble(text: str) -> list[bytes]:
+def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     """The bytes of each message in the text; a message begins with its line of titles.
 
-    Bytes before the first such line are a message of their own. Raises
-    AssembleError, with line and column.
+    Bytes before the first such line are a message of their own. With `fix`,
+    lengths, counts and checksums are made to fit: see `tagwire.refitting`.
+    Raises AssembleError, with line and column.
     """
-    messages: list[bytearray] = []
+    messages: list[list[list[Line]]] = []
     begin, end = _BYTES_AT, _NO_PATH
     size = 0
     for number, line in enumerate(_COLOUR.sub("", text).splitlines(), 1):
         if tuple(line.split()) == TITLES:
             begin, end = line.index("bytes"), line.index("path")
-            messages.append(bytearray())
-            continue
-        if not line.strip() or line.lstrip().startswith(_SKIPPED):
-            continue
-        data = _line(line, number, begin, end, _MOST - size)
-        size += len(data)
-        if not messages:
-            messages.append(bytearray())
-        messages[-1] += data
-    return [bytes(message) for message in messages]
+            messages.append([[]])
+        elif _PART.fullmatch(line):
+            if messages:
+                messages[-1].append([])
+        elif line.strip() and not line.lstrip().startswith(_SKIPPED):
+            data, rest = _line(line, number, begin, end, _MOST - size)
+            size += len(data)
+            if not messages:
+                messages.append([[]])
+            _add(messages[-1][-1], data, rest)
+    if fix:
+        for parts in messages:
+            for part in parts:
+                refit(part)
+    return [b"".join(line.data for part in parts for line in part) for parts in messages]
 
 
-def _line(line: str, number: int, begin: int, end: int, most: int) -> bytes:
-    """The bytes of a line; none where the first thing behind its offset stands under `path` or further right."""
+def _add(lines: list[Line], data: bytes, rest: str) -> None:
+    """A line more; one of bytes alone goes on with the line above it."""
+    path, type, *_ = [*_CELLS.split(rest.strip()), "", ""]
+    if type or not lines:
+        lines.append(Line(data, path, type))
+    else:
+        lines[-1].data += data
+
+
+def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
+    """The bytes of a line and what is behind them; none where the first thing stands under `path` or further right."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:
-        return b""
+        return b"", line[place:]
     while place < len(line):
         match = _TOKEN.match(line, place)
         if match is None or match["odd"]:
@@ -99,7 +118,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> bytes:
         if not rest.startswith(" "):
             raise AssembleError(number, place + 1, repr(rest.split()[0][:12]), "a blank behind the bytes")
         place += 1
-    return bytes(data)
+    return bytes(data), line[place:]
 
 
 def _start(line: str, number: int, begin: int) -> int:

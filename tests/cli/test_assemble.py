@@ -30,6 +30,13 @@ def test_many_frames() -> None:
     assert run("assemble", "--hex", stdin=text).stdout.splitlines() == 2 * [REQUEST.hex()]
 
 
+def test_lengths_are_made_to_fit() -> None:
+    text = run("explain", "--request", stdin=REQUEST).stdout.replace("02 67 ", '02 "group" ')
+    seen = run("explain", "--request", stdin=run("assemble", "--fix", stdin=text).stdout_bytes)
+    assert seen.exit_code == 0 and "'group'" in seen.stdout
+    assert run("explain", "--request", stdin=run("assemble", stdin=text).stdout_bytes).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("stdin", "said"),
     [

@@ -90,7 +90,7 @@ def captured_frames(data: bytes) -> Iterator[Frame]:
 
 
 def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
-    """Those whose numbers are in a text such as `1,4-6,9-`, all for None. Raises click.BadParameter for another text."""
+    """Those whose numbers are in a text such as `1,4-6,9-`; None is all. Raises click.BadParameter for other texts."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]
