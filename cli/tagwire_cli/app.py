@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "encode": "tagwire_cli.commands.encode",
     "decode": "tagwire_cli.commands.decode",
     "explain": "tagwire_cli.commands.explain",
+    "assemble": "tagwire_cli.commands.assemble",
     "convert": "tagwire_cli.commands.convert",
     "log": "tagwire_cli.commands.log",
     "whatif": "tagwire_cli.commands.whatif",

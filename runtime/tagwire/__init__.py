@@ -6,7 +6,7 @@ with any of them:
     Versions, Limits                    version ranges; bounds for untrusted bytes
     Registry, Frame, FrameSplitter      whole requests, responses and records
     negotiate                           the version to speak with a peer
-    trace, annotate                     every byte with its field, up to the fault
+    trace, annotate, assemble           every byte with its field, up to the fault; such text, edited, as bytes
     guess                               what unknown bytes may be
     Schema, Field                       a schema built at run time
     engine                              which engine serializes
@@ -21,6 +21,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.annotations import annotate, parse_annotated
+    from tagwire.assembling import assemble
     from tagwire.engines import EngineError, engine
     from tagwire.errors import (
         DecodeError,
@@ -78,6 +79,7 @@ __all__ = [
     "Versions",
     "VersionsError",
     "annotate",
+    "assemble",
     "engine",
     "guess",
     "negotiate",
@@ -90,6 +92,7 @@ __all__ = [
 
 _MODULES = {
     "annotations": ("annotate", "parse_annotated"),
+    "assembling": ("assemble",),
     "engines": ("EngineError", "engine"),
     "errors": (
         "DecodeError",

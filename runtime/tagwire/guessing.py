@@ -47,7 +47,7 @@ _PARTS_TRIED: Final = 1 << 16
 class Candidate:
     """One thing that the bytes may be. Versions that read them alike are one candidate."""
 
-    __slots__ = ("bits", "kind", "message", "name", "size", "traces", "versions", "whole", "why")
+    __slots__ = ("bits", "kind", "message", "name", "traces", "versions", "whole", "why")
 
     def __init__(
         self,
@@ -67,12 +67,10 @@ class Candidate:
         self.traces = tuple(traces)
         """What it reads, byte by byte; several for record batches, a batch each."""
         self.bits = bits
-        """What the reading costs: less is likelier."""
+        """What the reading costs: less is likelier; with 8 bits for each byte it explains nothing."""
         self.why = tuple(why)
         """What speaks for it, and against it, in words."""
         self.name = message.NAME if message is not None else self.traces[0].message_name
-        self.size = sum(len(each.data) for each in self.traces)
-        """Bytes of the input. A reading that costs 8 bits for each of them explains nothing."""
         self.whole = all(each.error is None for each in self.traces)
         """Whether it reads every byte, strictly."""
 
@@ -100,10 +98,12 @@ class Candidate:
 class Guess:
     """What some bytes may be, the likeliest first."""
 
-    __slots__ = ("candidates",)
+    __slots__ = ("candidates", "size")
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, candidates: Sequence[Candidate], size: int) -> None:
         self.candidates = tuple(candidates)
+        self.size = size
+        """Bytes of the input."""
 
     @property
     def best(self) -> Candidate | None:
@@ -114,7 +114,7 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The likeliest if it is whole, costs less than the bytes themselves, and is ahead by `CLEARLY`; else None."""
         first, *others = self.candidates or (None,)
-        if first is None or not first.whole or first.bits >= first.size * 8:
+        if first is None or not first.whole or first.bits >= self.size * 8:
             return None
         return first if not others or others[0].bits - first.bits >= CLEARLY else None
 
@@ -142,7 +142,7 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     found = [each for kind in KINDS if kind in kinds for each in ways[kind]()]
     if not any(each.whole for each in found):
         found += [each for kind in ("response", "message") if kind in kinds for each in work.parts(kind)]
-    return Guess(sorted(found, key=lambda each: each.bits))
+    return Guess(sorted(found, key=lambda each: each.bits), len(work.data))
 
 
 Reader = Callable[["type[Message]", int], Any]

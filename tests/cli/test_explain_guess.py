@@ -71,7 +71,13 @@ def test_nothing_reads_it() -> None:
 
 def test_no_bytes() -> None:
     result = run("--guess", stdin=b"")
-    assert result.exit_code == 1 and "Traceback" not in result.output
+    assert (result.exit_code, result.stderr) == (1, "tagwire: there are no bytes\n")
+
+
+def test_no_frames() -> None:
+    for words in (["--frames", "--request"], ["--capture"]):
+        result = run(*words, stdin=b"")
+        assert (result.exit_code, result.output) == (0, "")
 
 
 def test_json() -> None:
@@ -201,6 +207,12 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 def test_no_numbers_of_frames(only: str) -> None:
     result = run("--frames", "--request", "--only", only, stdin=sized(REQUEST))
     assert (result.exit_code, result.stdout) == (2, "") and "as in 1,4-6" in result.stderr
+
+
+def test_frames_that_there_are_not() -> None:
+    assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
+    result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
+    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: there are 2 frames\n")
 
 
 def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

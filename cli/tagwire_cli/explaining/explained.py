@@ -32,6 +32,8 @@ class Explained(NamedTuple):
         if error is not None:
             return str(error)
         if self.guess is not None and self.guess.clear is None:
+            if not self.guess.size:
+                return "there are no bytes"
             count = sum(each.whole for each in self.guess.candidates)
             return f"{count} readings, none clearly ahead of the others" if count else "nothing reads these bytes"
         return ""

@@ -7,6 +7,7 @@ same correlation id.
 
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -89,18 +90,30 @@ def captured_frames(data: bytes) -> Iterator[Frame]:
 
 
 def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
-    """Those whose numbers are in a text such as `1,4-6`, all for None. Raises click.BadParameter for another text."""
+    """Those whose numbers are in a text such as `1,4-6,9-`; None is all. Raises click.BadParameter for other texts."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]
-    return (frame for frame in frames if any(low <= frame.number <= high for low, high in ranges))
+    return _chosen(frames, ranges, only)
+
+
+def _chosen(frames: Iterator[Frame], ranges: list[tuple[int, int]], only: str) -> Iterator[Frame]:
+    number = 0
+    is_any = False
+    for frame in frames:
+        number = frame.number
+        if any(low <= number <= high for low, high in ranges):
+            is_any = True
+            yield frame
+    if not is_any:
+        raise InputError(f"--only {only}: there are {number} frames")
 
 
 def _range(text: str, only: str) -> tuple[int, int]:
-    low, _, high = text.strip().partition("-")
+    low, dash, high = text.strip().partition("-")
     if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in (low, high or low)):
         raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
-    return int(low), int(high or low)
+    return int(low), int(high) if high else (sys.maxsize if dash else int(low))
 
 
 def _unzipped(data: bytes, most: int = 0) -> bytes:

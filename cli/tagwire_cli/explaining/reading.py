@@ -65,10 +65,8 @@ def way_of(asked: Asked) -> tuple[Way, Sequence[str]]:
 def explain_units(asked: Asked, way: Way, given: Input) -> tuple[bool, Iterator[Explained]]:
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
-    if asked.kind in ("guess", "capture") and is_capture(data):
+    if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
         return True, _each(wanted(captured_frames(data), given.only), lambda frame: _captured(asked, frame))
-    if asked.kind == "capture":
-        list(captured_frames(data))  # says what is wrong with its first line
     data = bytes_of(data, given.form)
     if given.has_sizes or (asked.kind == "guess" and is_stream(data)):
         return True, _each(wanted(stream_frames(data), given.only), way)

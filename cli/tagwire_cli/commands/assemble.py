@@ -1,0 +1,41 @@
+"""`tagwire assemble`: annotated bytes, edited or not, as bytes."""
+
+import click
+
+from tagwire_cli.input_bytes import InputError, read_bytes
+from tagwire_cli.output import write_bytes
+
+__all__ = ["command"]
+
+
+@click.command("assemble")
+@click.argument("file", default="-")
+@click.option("--frames", "has_sizes", is_flag=True, help="Put each message behind its size, as on a connection.")
+@click.option("--fix", is_flag=True, help="Make lengths, counts and checksums fit the bytes.")
+@click.option("--hex", "is_hex", is_flag=True, help="Write hex digits, a line for each message.")
+def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
+    """Turn the text that `tagwire explain` prints back into bytes, edited or not.
+
+    The column of bytes counts, and nothing else: offsets, fields, types and
+    values may be wrong or missing. So lines can be changed, added, doubled and
+    deleted to make bytes that no encoder would write. A line is an offset, which
+    may be left out, and bytes: 00 0c, 000c, or "text", each with *N for N times.
+    Two blanks end them. Lines with # ! + are not read. --fix is for bytes that are
+    to be right: it needs the paths and types of the lines.
+
+    \b
+    Examples:
+      tagwire explain --request frame.bin > frame.txt
+      tagwire assemble frame.txt > frame.bin
+      tagwire assemble frame.txt | tagwire explain --request
+      echo '  00 03 "abc"  ff*10' | tagwire assemble --hex
+    """
+    from tagwire.assembling import assemble
+
+    try:
+        text = read_bytes(file, is_hex=False).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"annotated bytes: byte {error.start} is not UTF-8; is it the text of explain?") from None
+    messages = [len(data).to_bytes(4, "big") + data if has_sizes else data for data in assemble(text, fix=fix)]
+    for data in messages:
+        write_bytes(f"{data.hex()}\n".encode() if is_hex else data)

@@ -1,0 +1,55 @@
+"""`tagwire assemble`: what `tagwire explain` prints, back to bytes."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire_cli.app import app
+
+REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "frame.txt"
+    path.write_bytes(run("explain", "--request", stdin=REQUEST).stdout_bytes)
+    assert run("assemble", str(path)).stdout_bytes == REQUEST
+    assert run("assemble", "--hex", stdin=path.read_bytes()).stdout == f"{REQUEST.hex()}\n"
+
+
+def test_many_frames() -> None:
+    stream = 2 * (len(REQUEST).to_bytes(4, "big") + REQUEST)
+    for way in (["--request", "--frames"], ["--guess"]):
+        text = run("explain", *way, stdin=stream).stdout_bytes
+        assert run("assemble", "--frames", stdin=text).stdout_bytes == stream
+    assert run("assemble", "--hex", stdin=text).stdout.splitlines() == 2 * [REQUEST.hex()]
+
+
+def test_lengths_are_made_to_fit() -> None:
+    text = run("explain", "--request", stdin=REQUEST).stdout.replace("02 67 ", '02 "group" ')
+    seen = run("explain", "--request", stdin=run("assemble", "--fix", stdin=text).stdout_bytes)
+    assert seen.exit_code == 0 and "'group'" in seen.stdout
+    assert run("explain", "--request", stdin=run("assemble", stdin=text).stdout_bytes).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (b"  00 0\n", "tagwire: line 1, column 6: found '0', an odd number of digits"),
+        (b"\xff", "tagwire: annotated bytes: byte 0 is not UTF-8"),
+    ],
+)
+def test_what_is_refused(stdin: bytes, said: str) -> None:
+    result = run("assemble", stdin=stdin)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(said)
+
+
+def test_nothing() -> None:
+    result = run("assemble", stdin=b"")
+    assert (result.exit_code, result.stdout_bytes) == (0, b"")
