@@ -163,7 +163,9 @@ def test_standard_input(project: Path) -> None:
     assert "TW103" in run("-", stdin="{", code=1).stderr
 
 
-@pytest.mark.parametrize("folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"])
+@pytest.mark.parametrize(
+    "folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"]
+)
 def test_our_own_specs_are_formatted(folder: str) -> None:
     assert "0 of " in run("--check", str(SPECS / folder)).stderr
 
