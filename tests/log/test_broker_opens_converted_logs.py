@@ -1,10 +1,8 @@
 """A broker of Kafka starts with converted logs, and its client reads from them what was there before.
 
-It needs Java 17 and Maven, which brings the broker's jars (`kafka_jars`), and half a minute.
 So it does with logs that the writer of `tagwire_spark` has written, where that is installed.
 
-It needs Java 17 and Maven, which brings the broker's jars, and half a minute. `TAGWIRE_BROKER_JARS` may name a folder
-that has the jars already: kafka_2.13 of this version with everything that it needs, and a binding of slf4j.
+It needs Java 17 and Maven, which brings the broker's jars (`kafka_jars`), and half a minute.
 """
 
 import shutil

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli import completion
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import (
@@ -42,9 +41,7 @@ _COLUMNS = (
 
 @click.command("convert")
 @paths_argument
-@click.option(
-    "--to", metavar="FORMAT", shell_complete=completion.formats, help="The new format; as it is unless given."
-)
+@click.option("--to", metavar="FORMAT", help="The new format; as it is unless given.")
 @conversion_options
 @click.option(
     "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
@@ -74,6 +71,8 @@ def command(
     object a segment: file, batches, records, bytes, new_batches, new_bytes,
     left_out, losses. A partition appears in DIR when all of it is written.
 
+    Exit status: 0 if everything was carried, 1 if something was lost.
+
     \b
     Examples:
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
@@ -92,17 +91,9 @@ def _all_converted(paths: Sequence[Path], output: Path, conversion: "Conversion"
 
     for path in paths:
         found = partitions_below(path, "converted")
-        for report in _converted(found, path, output, conversion):
-            losses.merge(report.losses)
-            if as_json:
-                write_bytes((json.dumps(report.to_json(), ensure_ascii=False) + "\n").encode())
-            else:
-                rows.append(_row(report))
+        yield from _converted(found, path, output, conversion)
         for folder, target in log_folders(found, path, output):
             carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
-        yield from _converted(path, output, conversion)
-        for folder, target in _directories(path, output):
-            carry_directory_files(folder, target, conversion)
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:

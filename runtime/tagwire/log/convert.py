@@ -178,23 +178,6 @@ def convert_segment(
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 
 
-@contextmanager
-def whole_folder(target: Path) -> Generator[Path]:
-    """A folder to fill, which becomes `target` when that ends well, and else is gone."""
-    if target.exists():
-        raise LogPathError(f"{target}: it is there already; nothing is written over")
-    made = target.with_name(f".{target.name}.partial")
-    try:
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        yield made
-        made.rename(target)
-    except OSError as error:
-        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
 class _Converter:
     """One segment."""
 
