@@ -72,12 +72,12 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """MESSAGE VERSION or API VERSION, where the options ask for one, and FILE behind them."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
-    if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("is_request"):
+    if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
         return [_FILES]  # requests say what they are
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return [_FILES]
     registry = _registry(ctx)
-    is_api = ctx.params.get("is_response") or (kind == "response" and ctx.command.name == "decode")
+    is_api = ctx.params.get("response") or (kind == "response" and ctx.command.name == "decode")
     if not before:
         found = _starting(_apis(registry) if is_api else registry.names(), incomplete)
         return found or [_FILES]
