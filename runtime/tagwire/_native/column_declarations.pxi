@@ -135,6 +135,7 @@ cdef extern from "column_export.h" nogil:
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
     int tw_make_words_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
+    int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
     void tw_add_to_stream(ArrowStream_c *, tw_frame *)
 
