@@ -137,7 +137,7 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
     }
     tw_hold(frame);
     exported->frame = frame;
-    exported->buffers[0] = b->valid;
+    exported->buffers[0] = b->nulls ? b->valid : NULL;
     exported->buffers[1] = b->values;
     exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some want an address even for no bytes */
     array->private_data = exported;
