@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from mmap import mmap
 from typing import Any
 
@@ -39,6 +39,9 @@ class Encoder:
     def encode(self, data: Any, versions: Any, errors: str) -> ArrowStream: ...
 
 def export_schema(column: Column) -> Any: ...
+def with_message(
+    array: ArrowArray, root: Column, kind: str, api_key: int | None, decode: Callable[[Any, Any], Any]
+) -> ArrowArray: ...
 def export_stream(root: Column, arrays: Iterable[Any]) -> Any: ...
 
 class RecordColumns:

@@ -39,7 +39,7 @@ from tagwire.layout import (
 from tagwire.shown import near
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "RecordColumns", "export_schema", "export_stream"]
+__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "RecordColumns", "export_schema", "export_stream", "with_message"]
 
 include "_native/kinds.pxi"
 include "_native/column_declarations.pxi"
@@ -52,3 +52,4 @@ include "_native/column_decoder.pxi"
 include "_native/column_encoder.pxi"
 include "_native/record_columns.pxi"
 include "_native/record_reader.pxi"
+include "_native/record_payloads.pxi"

@@ -45,11 +45,14 @@ cdef extern from "columns.h" nogil:
     ctypedef struct tw_buffers:
         uint8_t *values
         int64_t size
+    ctypedef struct tw_pool:
+        int64_t holders
     ctypedef struct tw_frame:
         tw_column *columns
         tw_level *levels
         tw_buffers *buffers
         tw_frame **words
+        tw_pool *pool
     void tw_put_offset(tw_buffers *, int64_t, int64_t)
     int tw_make_room_for(tw_frame *, int32_t, int64_t)
     void tw_truncate(tw_frame *, int64_t)
@@ -60,6 +63,9 @@ cdef extern from "columns.h" nogil:
     int tw_put_bytes(tw_frame *, int32_t, int64_t, const uint8_t *, int64_t)
 
 cdef extern from "column_frames.h" nogil:
+    void tw_hold(tw_pool *)
+    void tw_drop_pool(tw_pool *)
+    tw_frame *tw_take_spare(tw_pool *)
     tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
     void tw_drop_frame(tw_frame *)
     void tw_complete(tw_frame *)
@@ -135,6 +141,7 @@ cdef extern from "column_export.h" nogil:
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
     int tw_make_words_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
+    int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
     void tw_add_to_stream(ArrowStream_c *, tw_frame *)
 

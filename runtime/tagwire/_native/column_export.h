@@ -137,7 +137,7 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
     }
     tw_hold(frame);
     exported->frame = frame;
-    exported->buffers[0] = b->valid;
+    exported->buffers[0] = b->nulls ? b->valid : NULL;
     exported->buffers[1] = b->values;
     exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some want an address even for no bytes */
     array->private_data = exported;
@@ -161,6 +161,29 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
         return 0;
     tw_release_array(array);
     return TW_NO_MEMORY;
+}
+
+/* Leaves a struct its first children, and adds another array, which it takes over. */
+static int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child)
+{
+    struct ArrowArray *added = tw_zeroed(1, sizeof *added), **children;
+    for (; array->n_children > kept; array->n_children--) {
+        struct ArrowArray *last = array->children[array->n_children - 1];
+        last->release(last);
+        tw_free(last);
+    }
+    children = tw_realloc(array->children, (size_t)(kept + 1) * sizeof *children);
+    if (children != NULL)
+        array->children = children;
+    if (added == NULL || children == NULL) {
+        tw_free(added);
+        child->release(child);
+        array->release(array);
+        return TW_NO_MEMORY;
+    }
+    *added = *child;
+    array->children[array->n_children++] = added;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- streams */

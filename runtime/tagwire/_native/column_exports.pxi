@@ -73,6 +73,7 @@ cdef class ArrowStream:
     """Arrow arrays of one type, for whoever takes `__arrow_c_stream__`: pyarrow, polars, duckdb, nanoarrow."""
 
     cdef Shape shape
+    cdef object root
     cdef list chunks
 
     def __len__(self):
@@ -86,20 +87,20 @@ cdef class ArrowStream:
     @property
     def schema_text(self):
         """The Arrow type in words."""
-        return self.shape.root.type_text
+        return self.root.type_text
 
     def __repr__(self):
         return f"<{type(self).__name__} of {len(self)} rows: {self.schema_text}>"
 
     def __arrow_c_schema__(self):
-        return export_schema(self.shape.root)
+        return export_schema(self.root)
 
     def __arrow_c_stream__(self, requested_schema=None):
         cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
         cdef ArrowSchema_c schema
         cdef Chunk chunk
         capsule = PyCapsule_New(stream, "arrow_array_stream", drop_stream)
-        fill_schema(&schema, self.shape.root)
+        fill_schema(&schema, self.root)
         check(tw_make_stream(stream, &schema, len(self.chunks)))
         for chunk in self.chunks:
             tw_add_to_stream(stream, chunk.frame)
@@ -113,7 +114,7 @@ cdef class ArrowArray(ArrowStream):
         cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))
         capsule = PyCapsule_New(array, "arrow_array", drop_array)
         self.export(array)
-        return export_schema(self.shape.root), capsule
+        return export_schema(self.root), capsule
 
     cdef int export(self, ArrowArray_c *array) except -1:
         return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array))
@@ -123,6 +124,7 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
     """What a call gives: an array for an array, a stream for a stream."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
+    made.root = shape.root
     made.chunks = chunks
     return made
 

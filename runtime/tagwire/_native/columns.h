@@ -63,6 +63,7 @@ typedef struct {
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
+typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
     int64_t holders;     /* exported arrays, and whoever fills it */
     int32_t columns_count, levels_count;
@@ -71,6 +72,7 @@ struct tw_column_frame {
     tw_buffers *buffers;
     tw_frame **words;    /* by column: the texts that its numbers stand for, or NULL */
     int64_t most;        /* elements of a list column, bytes of a text column */
+    tw_pool *pool;       /* where it goes when nobody holds it any more; or NULL */
 };
 
 #if defined(_MSC_VER)

@@ -41,6 +41,18 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
+/* Null for many rows of a column of numbers, or of bits. */
+static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
+{
+    const tw_buffers *b = frame->buffers + column;
+    size_t width = frame->columns[column].width;
+    tw_put_bits(b->valid, first, end, 0);
+    if (width)
+        memset(b->values + width * (size_t)first, 0, width * (size_t)(end - first));
+    else
+        tw_put_bits(b->values, first, end, 0);
+}
+
 /* One constant for the rows from `first` up to `end`, for which there is room. */
 static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
@@ -50,8 +62,7 @@ static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t 
     if (first == end)
         return 0;
     if (!tw_constant_value(c, slots, &x)) {
-        for (; first < end; first++)
-            tw_put_null(frame, c->column, first);
+        tw_put_nulls(frame, c->column, first, end);
         return 0;
     }
     if (frame->columns[c->column].kind == TW_COLUMN_BITS) {

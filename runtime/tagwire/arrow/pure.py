@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message import Message
 
-__all__ = ["PureDecoder", "PureEncoder", "array_of", "export_schema", "export_stream"]
+__all__ = ["PureDecoder", "PureEncoder", "array_of", "export_schema", "export_stream", "struct_of"]
 
 _PLAIN = {
     "b": "bool_",
@@ -58,6 +58,13 @@ def export_schema(column: Column) -> Any:
 def array_of(column: Column, values: list[Any]) -> Any:
     """Python values as an array of a column's type. Raises ColumnError where there is no pyarrow."""
     return _pyarrow().array(values, _type(column))
+
+
+def struct_of(column: Column, arrays: list[Any]) -> Any:
+    """Arrays as the fields of one struct array."""
+    pa = _pyarrow()
+    type = _type(column)
+    return pa.StructArray.from_arrays(arrays, fields=[type.field(index) for index in range(type.num_fields)])
 
 
 def export_stream(column: Column, arrays: Iterator[Any]) -> Any:

@@ -9,7 +9,7 @@ this way, and pyarrow makes the arrays.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import ArrowSchema
@@ -22,9 +22,13 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.log.partition import Partition
+from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
 from tagwire.records import format_of
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
 
 __all__ = ["LogColumns", "columns"]
 
@@ -47,6 +51,9 @@ def columns(
     limits: Limits = DEFAULT_LIMITS,
     partial: bool = False,
     from_log_start: bool = False,
+    message: "type[Message] | None" = None,
+    version: int | None = None,
+    fields: Iterable[str] | None = None,
 ) -> "LogColumns":
     """A segment file or a partition's folder as Arrow columns: a row for each record, or for each batch.
 
@@ -60,13 +67,23 @@ def columns(
     it have been handed out; "skip" goes on behind it, as `salvage` would, and
     puts what was left out into `skipped`.
 
-    Raises LogPathError, FormatError and ColumnError at once.
+    `message`, a class, adds a last column `message`: the values decoded, in the
+    version that is given, or those of its `fields`. A record of a coordinator
+    or of a metadata log needs no version: each row has its own, and is null
+    where it is of another type. What can't be decoded raises its DecodeError or
+    UnsupportedVersionError, with the row of its array; with "skip" it is null.
+
+    Raises LogPathError, FormatError, ColumnError, and what `tagwire.arrow.schema`
+    raises, at once.
     """
-    return LogColumns(
-        path,
-        root_column(level, columns, None if format == "auto" else format_of(format)),
-        Wanted(start_offset, format, level == "batch", errors, limits, partial, from_log_start),
-    )
+    known = None if format == "auto" else format_of(format)
+    payload = None if message is None else Payload(message, version, fields, errors, limits)
+    wanted = Wanted(start_offset, format, level == "batch", errors, limits, partial, from_log_start)
+    if payload is None:
+        return LogColumns(path, root_column(level, columns, known), wanted)
+    if level == "batch":
+        raise ColumnError("messages are in records, but level is 'batch'; leave message out")
+    return LogColumns(path, root_column(level, columns, known), wanted, payload)
 
 
 class Wanted(NamedTuple):
@@ -89,12 +106,17 @@ class LogColumns:
     own with the same text.
     """
 
-    def __init__(self, path: str | Path, root: Column, wanted: Wanted) -> None:
+    def __init__(self, path: str | Path, records: Column, wanted: Wanted, payload: Payload | None = None) -> None:
         if wanted.errors not in _ERRORS:
             raise ColumnError(f"errors is {wanted.errors!r}; 'raise' or 'skip' was expected")
         self.path = Path(path)
-        self.root = root
         self.wanted = wanted
+        self.payload = payload
+        self.root = self.gathered = records
+        """The struct of all columns, and that of those which are read out of batches."""
+        if payload is not None:
+            self.root = Column("", "+s", children=(*records.children, payload.column))
+            self.gathered = payload.with_sources(records)
         self.skipped: list[Damage] = []
         """What the last pass left out with errors="skip": from where to where, and why."""
         self._segments = self._found()
@@ -118,7 +140,11 @@ class LogColumns:
 
     def __iter__(self) -> Iterator[Any]:
         self.skipped = []
-        return Pass(self).arrays()
+        one_pass = Pass(self)
+        if self.payload is None:
+            return one_pass.arrays()
+        is_native = not isinstance(one_pass.rows, GatheredRows)
+        return (self.payload.beside(array, self.root, native=is_native) for array in one_pass.arrays())
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
@@ -149,7 +175,8 @@ class Pass:
     def __init__(self, columns: LogColumns) -> None:
         self.columns = columns
         self.wanted = columns.wanted
-        self.rows = _rows(columns.root, columns.wanted)
+        self.root = columns.gathered
+        self.rows = _rows(self.root, columns.wanted)
 
     def arrays(self) -> Iterator[Any]:
         """The rows as arrays. Raises LogError."""
@@ -187,7 +214,7 @@ class Pass:
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
         """The batch that the loop left to Python, from the record on that it stopped at. Raises LogError."""
-        rows, root, heads_only = self.rows, self.columns.root, self.wanted.heads_only
+        rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
         position, done, file = rows.position, rows.index, _plain(scan.file)
         batch = scan.outline(position) if heads_only else scan.batch(position)
         size = batch.size
