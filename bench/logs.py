@@ -26,7 +26,7 @@ from tagwire.records import BatchBuilder
 __all__ = ["Cost", "Row", "measure", "write_log"]
 
 BATCH = 16 << 10
-SIZES = (32 << 20, 128 << 20)
+SIZES = (16 << 20, 64 << 20)
 
 
 class Cost(NamedTuple):
