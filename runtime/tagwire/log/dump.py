@@ -54,7 +54,7 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iter
     head = json.dumps(batch_fields(file, batch), ensure_ascii=False)[:-1]
     done: int | None = 0
     if more is None:
-        done = yield from native_lines(batch, head.encode("utf-8", "surrogateescape"))
+        done = yield from native_lines(batch, head.encode("utf-8", "backslashreplace"))
     if done is not None:
         yield from _record_lines(islice(batch, done, None), head, more)
 
@@ -66,9 +66,9 @@ def _record_lines(records: Iterable[Record], head: str, more: More | None) -> It
         lines.append(line)
         size += len(line)
         if size > _AT_ONCE:
-            yield "".join(lines).encode("utf-8", "surrogateescape")
+            yield "".join(lines).encode("utf-8", "backslashreplace")
             lines, size = [], 0
-    yield "".join(lines).encode("utf-8", "surrogateescape")
+    yield "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def _line(record: Record, head: str, more: More | None) -> str:
