@@ -17,6 +17,7 @@ from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "pipeline")
+ENGINES = ("_engine", "_columns", "_lines")
 ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""
 PACKAGES = {
@@ -129,7 +130,7 @@ def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> 
         release = f"cp{sys.version_info.major}{sys.version_info.minor}"
         assert f"-{release}-{release}-" in wheel.name
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        assert engines_in(wheel) == {f"tagwire/_engine{suffix}", f"tagwire/_columns{suffix}"}
+        assert engines_in(wheel) == {f"tagwire/{name}{suffix}" for name in ENGINES}
 
 
 @pytest.mark.package
@@ -147,7 +148,7 @@ def test_a_wheel_without_an_engine(tmp_path: Path) -> None:
 def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     wheel = build("wheel", ROOT, tmp_path / "wheel", TAGWIRE_ABI="stable")
     assert "-cp311-abi3-" in wheel.name
-    assert engines_in(wheel) == {"tagwire/_engine.abi3.so", "tagwire/_columns.abi3.so"}
+    assert engines_in(wheel) == {f"tagwire/{name}.abi3.so" for name in ENGINES}
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
@@ -257,6 +258,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {
         "runtime/tagwire/_engine.pyx",
         "runtime/tagwire/_columns.pyx",
+        "runtime/tagwire/_lines.pyx",
         "runtime/tagwire/_native/plan.h",
         "runtime/tagwire/_native/plan.pxi",
     } <= names

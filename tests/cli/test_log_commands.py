@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import os
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -238,3 +240,11 @@ def test_what_is_refused(
     Path("a.log").write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
     found, _, err = run(*arguments)
     assert found == code and sentence in err
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+def test_paths_that_are_no_text(tmp_path: Path) -> None:
+    folder = stock(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff-0")))
+    for command in (("dump",), ("stat",), ("verify",), ("compact", "--output", tmp_path / "to")):
+        row = rows(command[0], folder, *command[1:])[0]
+        assert row.get("file", row.get("partition", "")).startswith(str(folder)), command

@@ -1,6 +1,5 @@
 """`tagwire log compact`: partitions with the last record of every key, as a broker's cleaner would leave them."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from tagwire_cli.log_paths import (
     paths_argument,
     target_of,
 )
-from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.output import Column, print_table, write_bytes, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
@@ -109,7 +108,7 @@ def command(
     for path in paths:
         for report in _compacted(path, output, compaction, explain):
             if as_json:
-                _write_json(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
+                write_json_line(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
             else:
                 _print(report)
 
@@ -133,14 +132,10 @@ def _segments(report: "CompactReport") -> list[dict[str, Any]]:
     return [segment.to_json() for segment in report.segments]
 
 
-def _write_json(value: dict[str, Any]) -> None:
-    write_bytes((json.dumps(value, ensure_ascii=False) + "\n").encode())
-
-
 def _explain_json(segment: "Segment", record: "Record", reason: str) -> None:
     from tagwire.log.compaction import KEPT
 
-    _write_json({"file": str(segment.path), "offset": record.offset, "kept": reason in KEPT, "reason": reason})
+    write_json_line({"file": str(segment.path), "offset": record.offset, "kept": reason in KEPT, "reason": reason})
 
 
 def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:

@@ -1,6 +1,5 @@
 """`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from tagwire_cli.log_paths import (
     paths_argument,
     target_of,
 )
-from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition
@@ -105,7 +104,7 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
     for report in reports:
         losses.merge(report.losses)
         if as_json:
-            write_bytes((json.dumps(report.to_json(), ensure_ascii=False) + "\n").encode())
+            write_json_line(report.to_json())
         else:
             rows.append(_row(report))
     if not as_json:

@@ -122,12 +122,8 @@ class _Compactor:
         return CompactReport(self.partition.path, known.end, known.because, len(keys), reports)
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        """The batches of a segment; what is raised while their records are read gets its place."""
         for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
-            try:
-                yield position, batch
-            except DecodeError as error:
-                raise placed(error, str(segment.path), "TWL106", position) from None
+            yield position, batch
             self.tell(batch.size)
 
     def _keys(self, segments: list[Segment], known: Survey) -> KeyMap:

@@ -9,6 +9,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import log_file, segment_file
+from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch
 
@@ -47,8 +48,8 @@ class Segment:
         One pass, in the memory of a batch. Raises LogError at the first batch that is not right. With `partial`, a
         last batch that is cut off is left out.
         """
-        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield batch
+        for position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield PlacedBatch(batch, str(self.path), position)
 
     def placed_batches(
         self,
@@ -58,7 +59,7 @@ class Segment:
         *,
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """As `batches`, each with its position in the file."""
+        """As `batches`, each with its position in the file; faults in its records have their offset in the batch."""
         with mapped(self.path) as data:
             scan = Scan(str(self.path), data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)

@@ -73,6 +73,11 @@ class RecordBatch:
         return self._format
 
     @property
+    def limits(self) -> Limits:
+        """What bounds its records."""
+        return self._limits
+
+    @property
     def magic(self) -> int:
         """What stands in the magic byte."""
         return self._format.role(self._head, "magic")
@@ -199,7 +204,7 @@ class RecordBatch:
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
-            walk, self._begun = self._begun or self._walk(), None
+            walk, self._begun = self._begun or self.walk(), None
             return iter(walk)
         if self._messages is not None:
             return iter(self._messages)
@@ -207,7 +212,8 @@ class RecordBatch:
 
         return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
 
-    def _walk(self) -> Walk:
+    def walk(self) -> Walk:
+        """The way through its records, unpacked; not for messages, which have none. Raises DecodeError, LimitError."""
         payload = self._head["payload"]
         pos = self._end - len(payload)
         if self.codec == "none":
@@ -223,7 +229,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        self._begun = self._begun or self._walk()  # unpacked once, for the iteration that often follows
+        self._begun = self._begun or self.walk()  # unpacked once, for the iteration that often follows
         return self._begun.count() or 0
 
     @cached_property
