@@ -22,6 +22,8 @@ class LogEnd(NamedTuple):
 
     offset: int
     """The offset that comes next."""
+    position: int
+    """In the last segment."""
     rest: int
     """Bytes of the last segment behind its last batch: to be written yet, or zeros."""
 
@@ -44,9 +46,10 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
         places = [*_last_places(scan, _hint(scan, last, None), permissive=permissive)]
         if places and not _is_whole(scan, places[-1].position):
             places.pop()
-        if places:
-            return LogEnd(places[-1].last_offset + 1, len(data) - places[-1].position - places[-1].size)
-        return LogEnd(last.base_offset or 0, len(data))
+        if not places:
+            return LogEnd(last.base_offset or 0, 0, len(data))
+        position = places[-1].position + places[-1].size
+        return LogEnd(places[-1].last_offset + 1, position, len(data) - position)
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:

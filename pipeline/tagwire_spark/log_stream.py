@@ -25,7 +25,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, find_partitions
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segments_end
-from tagwire_spark.log_plan import packed, plan, settled_place
+from tagwire_spark.log_plan import Split, packed, plan, settled_place
 from tagwire_spark.log_query import LATEST, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_rows import rows_of
 from tagwire_spark.log_transactions import transactions_of
@@ -60,6 +60,8 @@ class Log(NamedTuple):
     partition: Partition
     first: int
     end: int
+    position: int
+    """In the last segment, behind which nothing is whole."""
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
@@ -133,9 +135,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
         if not ends:
             return []
-        self._check_loss(self._logs(), {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        logs = self._logs()
+        self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
-        return [InputPartition(splits) for splits in packed(plan(query), query.split_bytes)]
+        splits = [s for each in plan(query) for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
+        return [InputPartition(each) for each in packed(splits, query.split_bytes)]
 
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""
@@ -167,7 +171,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, place).stable)
-        found[key] = Log(partition, first, max(first, offset))
+        found[key] = Log(partition, first, max(first, offset), end.position)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Refuse to go on where records are gone that were not read yet. Raises PipelineError."""
@@ -198,6 +202,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             except LogPathError as error:
                 if self.asked.fails_on_loss:
                     raise PipelineError("KAFKA_LOG_DATA_LOSS", f"{error}; it was there a moment ago.") from None
+
+
+def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
+    """A split without what is behind the log's end, which is not there to its end; none if that is all."""
+    end = split.end
+    if log is not None and split.file == str(log.partition.segments[-1].path):
+        end = min(end, log.position)
+    if end > split.start:
+        yield split._replace(end=end)
 
 
 def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
