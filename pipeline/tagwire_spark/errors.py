@@ -17,6 +17,7 @@ __all__ = ["CONDITIONS", "PipelineError", "described", "refusal", "refusal_in"]
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
     "INVALID_TAGWIRE_OPTION": "42616",
+    "KAFKA_LOG_DATA_LOSS": "22000",
     "KAFKA_LOG_EXISTS": "42710",
     "KAFKA_LOG_NOT_FOUND": "42K03",
     "KAFKA_LOG_ROWS_NOT_IN_ORDER": "22023",

@@ -8,8 +8,8 @@ never a record.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.log_transactions import Transactions, transactions_of
 from tagwire_spark.storage import Place, is_remote, places
 
-__all__ = ["Split", "packed", "plan"]
+__all__ = ["Split", "packed", "plan", "settled_place"]
 
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
@@ -71,12 +71,18 @@ def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
 
 
 def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
-    """The splits of a place in which nobody moves anything now."""
+    with settled_place(place):
+        yield from _splits(query, place)
+
+
+@contextmanager
+def settled_place(place: Place) -> Generator[None]:
+    """Nobody moves anything in a place now that was written by `kafka_log`. Raises PipelineError."""
     with ExitStack() as stack:
         if not is_remote(place.origin):
             for folder in _written_to(place.local):
                 stack.enter_context(settled(folder))
-        yield from _splits(query, place)
+        yield
 
 
 def _written_to(path: Path) -> Iterator[Path]:

@@ -21,6 +21,8 @@ __all__ = ["check_schema", "full_schema", "rows_of"]
 
 _ROWS: Final = 20_000
 """Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
+_BYTES: Final = 8 << 20
+"""Of keys and values in them, and one record more."""
 _MESSAGE: Final = "message"
 
 
@@ -69,6 +71,7 @@ class _Rows:
         names = {*self.schema.names, *(["value"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
+        self.bytes = 0
 
     def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
         """What a batch, or damage, adds; Arrow batches as they are full."""
@@ -98,7 +101,8 @@ class _Rows:
             for record in place.batch:
                 if self._wants(record):
                     records.append(record)
-                if len(records) >= _ROWS:
+                    self.bytes += len(record.key or b"") + len(record.value or b"")
+                if len(records) >= _ROWS or self.bytes >= _BYTES:
                     self.builder.add(place, records)
                     records = []
                     yield from self.rest()
@@ -130,6 +134,7 @@ class _Rows:
 
     def rest(self) -> Iterable[Any]:
         """What was gathered, as an Arrow batch; nothing where there are no rows."""
+        self.bytes = 0
         if not self.builder.rows:
             return ()
         arrays = self.builder.arrays()
