@@ -105,13 +105,13 @@ class Partition:
         partial: bool = False,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """As `batches`, each with its segment and its position in it."""
-        for segment, is_first in self._from(start_offset):
+        for segment, is_first in self.segments_from(start_offset):
             start = start_offset if is_first else None
             is_last = segment is self.segments[-1]
             for position, batch in segment.placed_batches(start, format, limits, partial=partial and is_last):
                 yield segment, position, batch
 
-    def _from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
+    def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """The segments from the one on that may have this offset; whether it is looked for in this one.
 
         An offset that the first of them lacks is in the next ones' first batch.

@@ -24,6 +24,7 @@ from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.records import Format, RecordBatch, format_of, read_batches
+from tagwire.records.reading import read_outline
 from tagwire.varint import read_uvarint
 
 __all__ = ["Place", "Scan", "is_zeros", "mapped"]
@@ -112,6 +113,14 @@ class Scan:
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
+
+    def outline(self, position: int) -> RecordBatch:
+        """The head of the batch at this position; its checksum is not looked at. Raises LogError."""
+        data = self.data[position : position + self.size(position)]
+        try:
+            return read_outline(data, self.known, self.limits)
+        except DecodeError as error:
+            raise placed(error, self.file, "TWL105", position) from None
 
     def places(self, position: int = 0) -> Iterator[Place]:
         """Where batches are, by their heads; their checksums are not looked at. Raises LogError."""

@@ -61,7 +61,7 @@ class Segment:
         """As `batches`, each with its position in the file."""
         with mapped(self.path) as data:
             scan = Scan(str(self.path), data, format, limits)
-            position = 0 if start_offset is None else self._position(scan, start_offset)
+            position = 0 if start_offset is None else self.position_of(scan, start_offset)
             yield from scan.batches(position, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
@@ -71,6 +71,25 @@ class Segment:
             for place in Scan(str(self.path), data, format).places():
                 last = place.last_offset
             return None if last is None else last + 1
+
+    def position_of(self, scan: Scan, offset: int) -> int:
+        """Where the first batch begins that has this offset, or a later one.
+
+        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
+        a whole batch stands there that begins no later than the offset.
+        """
+        start = 0
+        try:
+            hint = self.offset_index.position(offset) if self.offset_index else 0
+            if hint and scan.batch(hint).base_offset <= offset:
+                start = hint
+        except LogError:
+            start = 0
+        place = None
+        for place in scan.places(start):
+            if place.last_offset >= offset:
+                return place.position
+        return place.position + place.size if place else 0
 
     # ------------------------------------------------------------ what stands beside it
 
@@ -100,25 +119,6 @@ class Segment:
         """The `.txnindex`, empty where there is none. Raises LogError."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
-
-    def _position(self, scan: Scan, offset: int) -> int:
-        """Where the first batch begins that has this offset, or a later one.
-
-        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
-        a whole batch stands there that begins no later than the offset.
-        """
-        start = 0
-        try:
-            hint = self.offset_index.position(offset) if self.offset_index else 0
-            if hint and scan.batch(hint).base_offset <= offset:
-                start = hint
-        except LogError:
-            start = 0
-        place = None
-        for place in scan.places(start):
-            if place.last_offset >= offset:
-                return place.position
-        return place.position + place.size if place else 0
 
     def __repr__(self) -> str:
         return f"<segment {self.path}>"

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
-def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordBatch":
-    """The batch, or outermost message, at `pos`; the checksum is held against its bytes.
+def read_batch(buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False) -> "RecordBatch":
+    """The batch, or outermost message, at `pos`; the checksum is held against its bytes, but for an outline.
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
-    plan = format.plans.head
+    plan = format.plans.outline if outline else format.plans.head
+    layout = format.outline if outline else format.head
     has_records = format.records is not None  # packed or not, they stay where they are
     if plan is not None:
         head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
         raw = memoryview(buf) if has_records else buf
-        head, end = decode(format.head, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
+        head, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
     return RecordBatch(format, head, buf, pos, end, limits)
 
 
@@ -65,6 +66,11 @@ class RecordBatch:
     def format(self) -> str:
         """The format's name."""
         return self._format.name
+
+    @property
+    def described_by(self) -> Format:
+        """The format itself."""
+        return self._format
 
     @property
     def magic(self) -> int:

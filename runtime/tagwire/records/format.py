@@ -16,7 +16,9 @@ from tagwire.errors import SchemaError
 from tagwire.layout import (
     Array,
     Bits,
+    Checksum,
     Count,
+    Fixed,
     Item,
     Layout,
     Nested,
@@ -110,6 +112,15 @@ class Format:
             for item in self.root.items
         )
         return Layout(self.name, None, StructLayout(self.root.name, items))
+
+    @cached_property
+    def outline(self) -> Layout:
+        """The head with its checksum as a number that nothing is held against: for who does not look at records."""
+        number = Fixed(WIRE_TYPES["uint32"])
+        items = (
+            item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.head.root.items
+        )
+        return Layout(self.name, None, StructLayout(self.root.name, tuple(items)))
 
     @cached_property
     def plans(self) -> Plans:
