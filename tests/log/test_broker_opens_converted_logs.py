@@ -1,10 +1,8 @@
 """A broker of Kafka starts with converted logs, and its client reads from them what was there before.
 
-It needs Java 17 and Maven, which brings the broker's jars, and half a minute. `TAGWIRE_BROKER_JARS` may name a folder
-that has the jars already: kafka_2.13 of this version with everything that it needs, and a binding of slf4j.
+It needs Java 17 and Maven, which brings the broker's jars (`kafka_jars`), and half a minute.
 """
 
-import os
 import shutil
 import socket
 import subprocess
@@ -21,12 +19,6 @@ from tagwire.records import Record
 
 pytestmark = pytest.mark.slow
 
-VERSION = "4.0.2"
-POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>tests</groupId><artifactId>broker</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
-<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>
-</dependencies></project>"""
 PROGRAM = Path(__file__).with_name("OpenLogs.java")
 CLUSTER = "dGFnd2lyZS10ZXN0cy0wMQ"
 SETTINGS = """process.roles=broker,controller
@@ -46,26 +38,6 @@ LOGS = {  # what becomes of which log
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-
-
-@pytest.fixture(scope="module")
-def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not shutil.which("java"):
-        pytest.skip("there is no java")
-    if "TAGWIRE_BROKER_JARS" in os.environ:
-        return Path(os.environ["TAGWIRE_BROKER_JARS"])
-    if not shutil.which("mvn"):
-        pytest.skip("there is no mvn, which would bring the broker's jars")
-    folder = tmp_path_factory.mktemp("jars")
-    (folder / "pom.xml").write_text(POM)
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("Maven takes too long to bring the broker's jars")
-    if done.returncode:
-        pytest.skip(f"Maven can't bring the broker's jars: {done.stdout[-200:]}")
-    return folder / "lib"
 
 
 class Broker:

@@ -45,7 +45,7 @@ def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[Con
         report for each in found for report in convert_partition(each, output / each.path.relative_to(logs), conversion)
     ]
     for folder in {each.path.parent for each in found}:
-        carry_directory_files(folder, output / folder.relative_to(logs), conversion)
+        carry_directory_files(folder, output / folder.relative_to(logs), keeps_producers=conversion.is_one_to_one)
     return reports
 
 

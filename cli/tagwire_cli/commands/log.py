@@ -14,6 +14,7 @@ LOG_COMMANDS: Final = {
     "state": "tagwire_cli.log_commands.state",
     "salvage": "tagwire_cli.log_commands.salvage",
     "convert": "tagwire_cli.log_commands.convert",
+    "compact": "tagwire_cli.log_commands.compact",
 }
 """Name to module, in the order in which people meet them."""
 

@@ -9,7 +9,16 @@ import click
 
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, conversion_options, format_option, json_option, paths_argument
+from tagwire_cli.log_paths import (
+    byte_progress,
+    conversion_options,
+    format_option,
+    json_option,
+    log_folders,
+    partitions_below,
+    paths_argument,
+    target_of,
+)
 from tagwire_cli.output import Column, print_table, write_bytes
 
 if TYPE_CHECKING:
@@ -81,9 +90,10 @@ def _all_converted(paths: Sequence[Path], output: Path, conversion: "Conversion"
     from tagwire.log.convert import carry_directory_files
 
     for path in paths:
-        yield from _converted(path, output, conversion)
-        for folder, target in _directories(path, output):
-            carry_directory_files(folder, target, conversion)
+        found = partitions_below(path, "converted")
+        yield from _converted(found, path, output, conversion)
+        for folder, target in log_folders(found, path, output):
+            carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
@@ -105,38 +115,15 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
         raise click.exceptions.Exit(1)
 
 
-def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below a folder."""
+def _converted(
+    found: "list[Partition]", path: Path, output: Path, conversion: "Conversion"
+) -> "Iterator[ConvertReport]":
+    """Convert the partitions that were found in and below a folder."""
     from tagwire.log.convert import convert_partition
 
-    found = _partitions(path)
     with byte_progress("convert", found) as tell:
         for partition in found:
-            yield from convert_partition(partition, _target(partition, path, output), conversion, tell)
-
-
-def _partitions(path: Path) -> "list[Partition]":
-    from tagwire.log import LogPathError, find_partitions
-
-    if path.is_file():
-        raise LogPathError(f"{path}: a segment alone can't be converted; name the folder of its partition")
-    found = list(find_partitions(path))
-    if not found:
-        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
-    return found
-
-
-def _target(partition: "Partition", path: Path, output: Path) -> Path:
-    """Where a partition goes: by its own name, or as it lies below the path."""
-    if partition.path == path:
-        return output / path.absolute().name
-    return output / partition.path.relative_to(path)
-
-
-def _directories(path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
-    folders = {partition.path.parent for partition in _partitions(path) if partition.path != path}
-    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+            yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def convert_logs(
         for unit, result in zip(units, results, strict=True):
             made.take(result["attempt"], unit.target)
         for folder, target in _folders(partitions):
-            carry_beside(folder, made.whole / target, conversion)
+            carry_beside(folder, made.whole / target, keeps_producers=conversion.is_one_to_one)
     return [_report(result["report"]) for result in results]
 
 

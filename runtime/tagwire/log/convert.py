@@ -11,8 +11,7 @@ compaction has emptied. They are left out, and counted as losses.
 """
 
 import shutil
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -21,14 +20,15 @@ from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.errors import LogPathError, placed
+from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
-from tagwire.log.writing import SegmentWriter
+from tagwire.log.whole_folder import whole_folder
+from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
 from tagwire.shown import shown
 
@@ -178,23 +178,6 @@ def convert_segment(
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 
 
-@contextmanager
-def whole_folder(target: Path) -> Generator[Path]:
-    """A folder to fill, which becomes `target` when that ends well, and else is gone."""
-    if target.exists():
-        raise LogPathError(f"{target}: it is there already; nothing is written over")
-    made = target.with_name(f".{target.name}.partial")
-    try:
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        yield made
-        made.rename(target)
-    except OSError as error:
-        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
 class _Converter:
     """One segment."""
 
@@ -244,9 +227,7 @@ class _Segments:
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
-        self.kinds = {"index", "txnindex"}
-        if segment.beside("timeindex") or not segment.beside("index"):
-            self.kinds.add("timeindex")  # else the segment is of a broker before timestamps
+        self.kinds = index_kinds(segment)
         self.transactions = transactions
         self.writer = self._next(segment.base_offset or 0)
         self.bytes = 0
@@ -288,13 +269,13 @@ def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
     return found
 
 
-def carry_directory_files(source: Path, target: Path, conversion: Conversion) -> None:
+def carry_directory_files(source: Path, target: Path, *, keeps_producers: bool) -> None:
     """Copy who the broker is, and its checkpoints of offsets, from one folder of logs to another.
 
     The mark of a clean stop is left out where snapshots of producers were: a broker then reads them from the records.
     """
     names = [path for path in source.iterdir() if path.is_file() and path.name.endswith(("-checkpoint", ".properties"))]
-    if (source / _CLEAN).is_file() and conversion.is_one_to_one:
+    if (source / _CLEAN).is_file() and keeps_producers:
         names.append(source / _CLEAN)
     for path in names:
         if not (target / path.name).exists():

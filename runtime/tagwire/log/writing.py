@@ -16,10 +16,16 @@ from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 
-__all__ = ["SegmentWriter", "transaction_index"]
+__all__ = ["SegmentWriter", "index_kinds", "transaction_index"]
 
 _INTERVAL: Final = 4096
 _VERSION: Final = Struct(">h")
+
+
+def index_kinds(segment: Segment) -> set[str]:
+    """The indexes that a segment is to have: a time index not where its broker was before timestamps."""
+    has_times = segment.beside("timeindex") or not segment.beside("index")
+    return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 
 class SegmentWriter:
