@@ -65,17 +65,12 @@ def write_json(value: Any) -> None:
 
 def write_json_line(value: Any) -> None:
     """The value as JSON on a line of its own."""
-    write_bytes(_encoded(json.dumps(value, ensure_ascii=False)))
+    write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
 
 
 def _encoded(text: str) -> bytes:
     """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def write_json_line(value: Any) -> None:
-    """The value as one line of JSON in UTF-8."""
-    write_bytes(json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:

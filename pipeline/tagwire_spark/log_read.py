@@ -13,13 +13,20 @@ from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.storage import Opened, opened
 
-__all__ = ["split_pieces"]
+__all__ = ["begun_scan", "split_pieces"]
 
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
     with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
         yield Scan(split.file, data, query.format), source
+
+
+@contextmanager
+def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | None]:
+    """A split's file, and where its first batch begins; None where not all of the file is here. Raises LogError."""
+    with _scan(split, query) as (scan, source):
+        yield (scan, _begin(scan, source, split, permissive=query.permissive)) if source.is_whole else None
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:

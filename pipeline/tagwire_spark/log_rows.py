@@ -13,9 +13,10 @@ from tagwire.records import Record
 from tagwire_spark.arrow_types import arrow_schema, spark_type
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder
+from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
-from tagwire_spark.log_read import split_pieces
+from tagwire_spark.log_read import begun_scan, split_pieces
 
 __all__ = ["check_schema", "full_schema", "rows_of"]
 
@@ -52,6 +53,14 @@ def check_schema(schema: StructType, query: LogQuery) -> None:
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     """The rows of a split as Arrow batches. Raises PipelineError."""
+    if goes_natively(split, query):
+        with begun_scan(split, query) as begun:
+            if begun is not None:
+                try:
+                    yield from native_rows(split, query, *begun, arrow_schema(schema))
+                except LogError as error:
+                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                return
     rows = _Rows(split, query, schema)
     try:
         for piece in split_pieces(split, query):

@@ -30,7 +30,7 @@ from tagwire.records import format_of
 if TYPE_CHECKING:
     from tagwire.message import Message
 
-__all__ = ["LogColumns", "columns"]
+__all__ = ["LogColumns", "arrays_between", "columns"]
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
@@ -86,6 +86,28 @@ def columns(
     return LogColumns(path, root_column(level, columns, known), wanted, payload)
 
 
+def arrays_between(
+    scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
+) -> Iterator[Any]:
+    """The records of the batches of a file that begin from `start` to before `end`, as arrays of these columns.
+
+    `start` is where a batch begins. Records below `first_offset` are left out; with `cut_off`, a batch that is cut off
+    at the end as well. Raises LogError when the rows before it have been handed out.
+    """
+    root = root_column("record", columns, None if format == "auto" else format_of(format))
+    way = Pass(root, Wanted(first_offset, format))
+    way.rows.begin(_plain(scan.file), start, first_offset)
+    fault = None
+    try:
+        yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
+    except LogError as error:
+        fault = error
+    if len(way.rows):
+        yield way.rows.take()
+    if fault is not None:
+        raise fault
+
+
 class Wanted(NamedTuple):
     """What somebody wants of a log, but for the columns."""
 
@@ -139,12 +161,12 @@ class LogColumns:
         return export_pure_stream(self.root, iter(self))
 
     def __iter__(self) -> Iterator[Any]:
-        self.skipped = []
-        one_pass = Pass(self)
+        way = Pass(self.gathered, self.wanted)
+        self.skipped = way.skipped
         if self.payload is None:
-            return one_pass.arrays()
-        is_native = not isinstance(one_pass.rows, GatheredRows)
-        return (self.payload.beside(array, self.root, native=is_native) for array in one_pass.arrays())
+            return way.arrays(self.files())
+        is_native = not isinstance(way.rows, GatheredRows)
+        return (self.payload.beside(array, self.root, native=is_native) for array in way.arrays(self.files()))
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
@@ -172,16 +194,16 @@ class LogColumns:
 class Pass:
     """One way through the files of a log, and the rows on the way."""
 
-    def __init__(self, columns: LogColumns) -> None:
-        self.columns = columns
-        self.wanted = columns.wanted
-        self.root = columns.gathered
-        self.rows = _rows(self.root, columns.wanted)
+    def __init__(self, root: Column, wanted: Wanted) -> None:
+        self.root = root
+        self.wanted = wanted
+        self.rows = _rows(root, wanted)
+        self.skipped: list[Damage] = []
 
-    def arrays(self) -> Iterator[Any]:
-        """The rows as arrays. Raises LogError."""
+    def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
+        """The rows of these files as arrays. Raises LogError."""
         try:
-            for segment, first_offset, is_last in self.columns.files():
+            for segment, first_offset, is_last in files:
                 with mapped(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.wanted.format, self.wanted.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
@@ -194,10 +216,10 @@ class Pass:
         if len(self.rows):
             yield self.rows.take()
 
-    def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool) -> Iterator[Any]:
-        """Full arrays on the way through a file; what is left stays in the rows."""
+    def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
+        """Full arrays on the way through a file, or of its batches before `end`; what is left stays in the rows."""
         rows = self.rows
-        while (halt := rows.walk(scan.data, len(scan.data))) != "done":
+        while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
             if halt == "full":
                 yield rows.take()
                 continue
@@ -241,11 +263,11 @@ class Pass:
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
-            self.columns.skipped.append(piece)
+            self.skipped.append(piece)
             self.rows.leave(piece.end, None)
         else:  # its records are wrong
             end = position + piece.batch.size
-            self.columns.skipped.append(Damage(position, end, error))
+            self.skipped.append(Damage(position, end, error))
             self.rows.leave(end, piece.batch.last_offset)
 
 
