@@ -9,7 +9,7 @@ JSON lines (gzipped or not) and Parquet rows have the same fields:
     client_label any text, may be missing
     api_key, api_version    of a response: those of its request; may be missing where the request is there
 
-Network captures are read by `rpc_pcap`.
+Network captures are read by `tagwire.network_captures`.
 """
 
 import gzip
@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tagwire.network_captures import MAGIC, CaptureError, network_frames
 from tagwire_spark.errors import PipelineError
 
 __all__ = ["CapturedFrame", "captured_frames"]
 
 _GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
-_PCAP: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
 _ROWS: Final = 1_000
 
 
@@ -59,10 +59,8 @@ def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
             head = file.read(4)
     except OSError as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
-    if head in _PCAP:
-        from tagwire_spark.rpc_pcap import pcap_frames
-
-        yield from pcap_frames(path, port)
+    if head in MAGIC:
+        yield from _network(path, port)
         return
     rows = _parquet(path) if head == _PARQUET else _json(path, is_packed=head.startswith(_GZIP))
     for number, row in enumerate(rows, 1):
@@ -72,6 +70,14 @@ def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
             raise PipelineError(
                 "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is no captured frame: {error!r}."
             ) from None
+
+
+def _network(path: str, port: int) -> Iterator[CapturedFrame]:
+    try:
+        for number, (connection, is_request, data, time) in enumerate(network_frames(path, port), 1):
+            yield CapturedFrame(number, None, connection, None, is_request, data, time, None, None)
+    except CaptureError as error:
+        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: {error}.") from None
 
 
 def _json(path: str, *, is_packed: bool) -> Iterator[Any]:

@@ -31,6 +31,11 @@ _TEXT_CHARACTER: Final = 9.0
 _ODD_CHARACTER: Final = 20.0
 _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/")
 
+_ZERO_BYTE: Final = 2.0
+_BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEXT_CHARACTER for byte in range(256)]
+"""Of bytes that nobody reads on: passwords are texts, and what was encoded once more has many zeros."""
+_BYTE_COSTS[0] = _ZERO_BYTE
+
 NameOf = Callable[[int], "str | None"]
 
 
@@ -118,9 +123,7 @@ def _character(character: str) -> float:
 def _bytes(kind: str, value: bytes, limits: Limits | None) -> float:
     if kind.endswith("records") and value and _are_batches(value, limits):
         return _integer(len(value)) + CHECKED
-    text = value.decode("ascii", "replace")
-    said = min(_BYTE * len(value), sum(map(_character, text)))  # passwords and tokens are bytes, and texts
-    return _integer(len(value)) + said + 1.0
+    return _integer(len(value)) + min(_BYTE * len(value), sum(map(_BYTE_COSTS.__getitem__, value))) + 1.0
 
 
 def _uuid(value: UUID) -> float:

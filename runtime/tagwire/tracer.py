@@ -185,6 +185,11 @@ class Trace:
             "root": self.root.to_json(),
         }
 
+    def _repr_html_(self) -> str:
+        from tagwire.html_table import trace_table
+
+        return trace_table(self)
+
     def __repr__(self) -> str:
         return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
 

@@ -232,3 +232,48 @@ def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch:
     )
     lines = [line for line in text.stdout.splitlines() if "00 00 00" in line]
     assert len(lines) == {"40": 26, "70": 13, "100": 7}[columns]
+
+
+# ---------------------------------------------------------------- network captures
+
+
+def network_capture(path: Path, *, port: int = 9092) -> bytes:
+    """A request and its response, each cut into two packets; the response's come in the wrong order."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.l2 import Ether
+    from scapy.utils import wrpcap
+
+    answer = sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7))
+    asked = sized(REQUEST)
+    to, back = {"sport": 40000, "dport": port}, {"sport": port, "dport": 40000}
+    cut = [
+        TCP(seq=5, flags="PA", **to) / asked[:7],
+        TCP(seq=12, flags="PA", **to) / asked[7:],
+        TCP(seq=99, flags="SA", **back),
+        TCP(seq=103, flags="PA", **back) / answer[3:],
+        TCP(seq=100, flags="PA", **back) / answer[:3],
+    ]
+    addresses = [("10.0.0.1", "10.0.0.2") if each.dport == port else ("10.0.0.2", "10.0.0.1") for each in cut]
+    wrpcap(str(path), [Ether() / IP(src=src, dst=dst) / each for (src, dst), each in zip(addresses, cut, strict=True)])
+    return path.read_bytes()
+
+
+def test_a_network_capture(tmp_path: Path) -> None:
+    data = network_capture(tmp_path / "a.pcap")
+    result = run("--guess", stdin=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line for line in result.stdout.splitlines() if line.startswith("# frame")] == [
+        "# frame 1, request, 10.0.0.1:40000 -> 10.0.0.2:9092",
+        "# frame 2, response, 10.0.0.1:40000 -> 10.0.0.2:9092",
+    ]
+    assert "# HeartbeatResponse v4: " in result.stdout
+    assert run("--capture", str(tmp_path / "a.pcap")).stdout == result.stdout
+    assert run("--capture", "--port", "9093", stdin=data).stdout == ""
+
+
+@pytest.mark.parametrize("size", [4, 20, 30, 60])
+def test_a_network_capture_that_is_cut_off(size: int, tmp_path: Path) -> None:
+    result = run("--capture", stdin=network_capture(tmp_path / "a.pcap")[:size])
+    assert result.exit_code in (0, 1) and "Traceback" not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)

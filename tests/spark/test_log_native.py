@@ -82,7 +82,10 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     batches = []
     for number, codec in enumerate(("none", "gzip")):
         builder = BatchBuilder(
-            name, compression=codec, **({"producer_id": 5, "base_sequence": 0x7FFFFFFE} if name == "v2" else {})
+            name,
+            compression=codec,
+            producer_id=5 if name == "v2" else -1,
+            base_sequence=0x7FFFFFFE if name == "v2" else -1,
         )
         for index in range(3):
             headers = ((7 if name == "kip82-int" else "h", b"x"),) if has_more and index else ()

@@ -31,7 +31,14 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
     help="The input is record batches of this format, or auto.",
 )
 @click.option("--guess", is_flag=True, help="Find out what the input is.")
-@click.option("--capture", is_flag=True, help="The input is captured frames, a JSON object a line.")
+@click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=9092,
+    help="Where brokers listen, in pcap files.",
+    show_default=True,
+)
 @click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each behind its size.")
 @click.option("--only", metavar="N,N-M", help="Of many frames these; the first is 1.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
@@ -83,7 +90,9 @@ def command(words: Sequence[str], **options: Any) -> None:
         raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
     form = "hex" if options["is_hex"] else options["form"] or ("auto" if kind == "guess" else "binary")
     data = read_bytes(files[0] if files else "-", is_hex=False)
-    is_many, units = explain_units(asked, way, Input(data, form, options["has_sizes"], options["only"]))
+    is_many, units = explain_units(
+        asked, way, Input(data, form, options["has_sizes"], options["only"], options["port"])
+    )
     if options["as_json"]:
         faults = _write_json(units, asked, is_many=is_many)
     elif options["as_html"]:

@@ -9,12 +9,14 @@ import gzip
 import json
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Final, NamedTuple
 
 import click
 
 from tagwire.frames import FrameSplitter
+from tagwire.network_captures import MAGIC, network_frames
 from tagwire_cli.input_bytes import InputError
 
 __all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
@@ -59,34 +61,48 @@ def stream_frames(data: bytes) -> Iterator[Frame]:
 
 
 def is_capture(data: bytes) -> bool:
-    """Whether the first line is a captured frame; gzipped or not."""
+    """Whether it is a network capture, or its first line a captured frame; gzipped or not."""
+    if data[:4] in MAGIC:
+        return True
     try:
         first = _unzipped(data, most=1 << 24).lstrip().partition(b"\n")[0]
         row = json.loads(first)
-        return isinstance(row, dict) and "dir" in row and ("hex" in row)
+        return isinstance(row, dict) and "dir" in row and "hex" in row
     except (ValueError, InputError, RecursionError):
         return False
 
 
-def captured_frames(data: bytes) -> Iterator[Frame]:
-    """The frames of a file with a JSON object a line: dir (req or resp), hex, and api_key, api_version of responses.
+def captured_frames(data: bytes, port: int) -> Iterator[Frame]:
+    """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
+    responses api_key and api_version. There `run` and `conn` tell connections apart.
 
-    `run` and `conn` tell connections apart. Raises InputError for a line that is no frame.
+    A response is of its request's API and version. Raises InputError for a line that is no frame, CaptureError.
     """
-    rows = []
-    for number, line in enumerate(_unzipped(data).splitlines(), 1):
-        if line.strip():
-            rows.append(_row(number, line))
-    asked: dict[tuple[Any, ...], tuple[int, int]] = {}
-    for row, frame in rows:
-        if frame.is_request and len(frame.data) >= 8:
+    rows = list(_network(data, port) if data[:4] in MAGIC else _lines(data))
+    asked: dict[tuple[str, bytes], tuple[int, int]] = {}
+    for connection, frame in rows:
+        number = frame.data[4:8] if frame.is_request else frame.data[:4]
+        if frame.is_request:
             key, version = frame.data[:2], frame.data[2:4]
-            asked[_pair(row, frame)] = (
+            asked[connection, number] = (
                 int.from_bytes(key, "big", signed=True),
                 int.from_bytes(version, "big", signed=True),
             )
-    for row, frame in rows:
-        yield frame if frame.is_request or frame.api else frame._replace(api=asked.get(_pair(row, frame)))
+            yield frame
+        else:
+            yield frame if frame.api else frame._replace(api=asked.get((connection, number)))
+
+
+def _network(data: bytes, port: int) -> Iterator[tuple[str, Frame]]:
+    for number, (connection, is_request, frame, _) in enumerate(network_frames(BytesIO(data), port), 1):
+        title = f"frame {number}, {'request' if is_request else 'response'}, {connection}"
+        yield connection, Frame(number, title, frame, is_request)
+
+
+def _lines(data: bytes) -> Iterator[tuple[str, Frame]]:
+    for number, line in enumerate(_unzipped(data).splitlines(), 1):
+        if line.strip():
+            yield _row(number, line)
 
 
 def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
@@ -125,7 +141,7 @@ def _unzipped(data: bytes, most: int = 0) -> bytes:
         raise InputError(f"captured frames: can't be unpacked: {error}") from None
 
 
-def _row(number: int, line: bytes) -> tuple[Mapping[str, Any], Frame]:
+def _row(number: int, line: bytes) -> tuple[str, Frame]:
     try:
         row = json.loads(line)
         is_request = {"req": True, "resp": False}[row["dir"]]
@@ -137,9 +153,4 @@ def _row(number: int, line: bytes) -> tuple[Mapping[str, Any], Frame]:
     client = row.get("client_label")
     who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
     title = f"frame {number}, {'request' if is_request else 'response'}{who}"
-    return row, Frame(number, title, data, is_request, api)
-
-
-def _pair(row: Mapping[str, Any], frame: Frame) -> tuple[Any, ...]:
-    start = 4 if frame.is_request else 0
-    return str(row.get("run")), str(row.get("conn")), frame.data[start : start + 4]
+    return f"{row.get('run')} {row.get('conn')}", Frame(number, title, data, is_request, api)

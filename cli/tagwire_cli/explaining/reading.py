@@ -47,6 +47,8 @@ class Input(NamedTuple):
     form: str
     has_sizes: bool
     only: str | None
+    port: int
+    """Where the brokers of a network capture listen."""
 
 
 def way_of(asked: Asked) -> tuple[Way, Sequence[str]]:
@@ -66,7 +68,7 @@ def explain_units(asked: Asked, way: Way, given: Input) -> tuple[bool, Iterator[
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
     if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
-        return True, _each(wanted(captured_frames(data), given.only), lambda frame: _captured(asked, frame))
+        return True, _each(wanted(captured_frames(data, given.port), given.only), lambda frame: _captured(asked, frame))
     data = bytes_of(data, given.form)
     if given.has_sizes or (asked.kind == "guess" and is_stream(data)):
         return True, _each(wanted(stream_frames(data), given.only), way)

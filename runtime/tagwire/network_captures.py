@@ -2,25 +2,40 @@
 
 A capture that begins in the middle of a connection begins in the middle of a
 frame; what follows can't be told apart then, so such a direction of a
-connection is left out from the first size on that no frame has.
+connection is left out from the first size on that no frame has. Needs the
+extra `pcap`.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.extras import required
 from tagwire.frames import FrameSplitter
-from tagwire_spark.errors import PipelineError
 
-if TYPE_CHECKING:
-    from tagwire_spark.rpc_frames import CapturedFrame
+__all__ = ["MAGIC", "CaptureError", "NetworkFrame", "network_frames"]
 
-__all__ = ["pcap_frames"]
+MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
+"""How files of network captures begin: pcap in both byte orders, in microseconds and nanoseconds; pcapng."""
 
 _HALF: Final = 1 << 31
 _WAITING: Final = 1 << 16
 """Segments that may wait for one that was captured late."""
+
+
+class CaptureError(TagwireError):
+    """A file of captured traffic that can't be read."""
+
+
+class NetworkFrame(NamedTuple):
+    """A frame without its size, as it went over the network."""
+
+    connection: str
+    """The client's address and port, and the broker's."""
+    is_request: bool
+    data: bytes
+    time: float
+    """When its last segment came: milliseconds since 1970."""
 
 
 class _Direction:
@@ -61,19 +76,19 @@ class _Direction:
         return None
 
 
-def pcap_frames(path: str, port: int) -> "Iterator[CapturedFrame]":
-    """The frames to and from a broker's port. Raises PipelineError, MissingExtraError."""
+def network_frames(file: "str | BinaryIO", port: int = 9092) -> Iterator[NetworkFrame]:
+    """The frames to and from a broker's port, out of a path or an open file, as each is complete.
+
+    Raises CaptureError for a file that can't be read, MissingExtraError.
+    """
     required("scapy", "pcap")
     from scapy.error import Scapy_Exception
     from scapy.layers.inet import TCP
     from scapy.utils import PcapReader
 
-    from tagwire_spark.rpc_frames import CapturedFrame
-
     directions: dict[tuple[str, bool], _Direction] = {}
-    number = 0
     try:
-        with PcapReader(path) as packets:
+        with PcapReader(file) as packets:
             for packet in packets:
                 if TCP not in packet or port not in (packet[TCP].dport, packet[TCP].sport):
                     continue
@@ -84,11 +99,9 @@ def pcap_frames(path: str, port: int) -> "Iterator[CapturedFrame]":
                     direction.next = (packet[TCP].seq + 1) % (2 * _HALF)
                 direction = directions.setdefault((connection, is_request), _Direction())
                 for data in direction.frames(packet[TCP].seq, _payload(packet[TCP])):
-                    number += 1
-                    time = float(packet.time) * 1000
-                    yield CapturedFrame(number, None, connection, None, is_request, data, time, None, None)
+                    yield NetworkFrame(connection, is_request, data, float(packet.time) * 1000)
     except (OSError, EOFError, Scapy_Exception) as error:
-        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None
+        raise CaptureError(f"can't be read as a network capture: {error}") from None
 
 
 def _connection(packet: Any, is_request: bool) -> str:
