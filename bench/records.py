@@ -3,20 +3,23 @@
 `python bench/records.py` prints the table. Everybody starts from the same keys
 and values and ends with bytes; who parses verifies the checksum and looks at
 offset, timestamp, key, value and headers of each record. For tagwire, building
-is measured twice: from `Record`s that are there already, and from plain values,
-as the peers do it.
+is measured twice: from plain values, record by record, as the peers do it, and
+from `Record`s that are there already.
 """
 
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from statistics import median
 from typing import Any, Final
 
+from java_process import java, missing
+from report import aligned, records_table
 from timing import interleaved, ratio
 
 from tagwire.records import BatchBuilder, Record, build, read_batches
 
-__all__ = ["measure_records", "table"]
+__all__ = ["measure_records"]
 
 _COUNT: Final = 1000
 _TIME: Final = 1_700_000_000_000
@@ -26,31 +29,47 @@ Work = Callable[[], object]
 
 
 def measure_records(*, rounds: int, seconds: float, progress: Callable[[str], None]) -> list[dict[str, Any]]:
-    """A row for each codec and way: microseconds of each library, and the peers' times in units of ours."""
+    """A row for each codec and way: microseconds of each library, and the others' times in units of ours."""
     rows = []
     for codec in _CODECS:
-        builders = _available(
-            codec, {"tagwire": _build, "aiokafka": _aiokafka_build, "kafka-python": _kafka_python_build}
-        )
-        builders["tagwire, Records at hand"] = _build_at_hand(codec)
         data = build(_records(), compression=codec).encode()
-        parsers = _available(codec, {"tagwire": _parse}, data)
-        parsers |= _available(codec, {"aiokafka": _aiokafka_parse, "kafka-python": _kafka_python_parse}, data)
-        for operation, works in (("build", builders), ("parse", parsers)):
+        builders = {"tagwire": _build, "aiokafka": _aiokafka_build, "kafka-python": _kafka_python_build}
+        parsers = {"tagwire": _parse, "aiokafka": _aiokafka_parse, "kafka-python": _kafka_python_parse}
+        for operation, works in (
+            ("build", _available(codec, builders) | {"tagwire, from Records": _build_at_hand(codec)}),
+            ("parse", _available(codec, parsers, data)),
+        ):
             progress(f"records: {operation}, {codec}")
             times = interleaved(works, rounds=rounds, seconds=seconds)
             rows.append(_row(codec, operation, times))
-    return rows
+    return rows if missing() else _with_java(rows, rounds=rounds, seconds=seconds, progress=progress)
 
 
 def _row(codec: str, operation: str, times: dict[str, list[float]]) -> dict[str, Any]:
-    ours = times["tagwire, Records at hand" if operation == "build" else "tagwire"]
     return {
         "codec": codec,
         "operation": operation,
-        "microseconds": {name: 1e6 * sorted(taken)[len(taken) // 2] for name, taken in times.items()},
-        "ratio": {name: list(ratio(taken, ours)) for name, taken in times.items()},
+        "microseconds": {name: 1e6 * median(taken) for name, taken in times.items()},
+        "ratio": {name: list(ratio(taken, times["tagwire"])) for name, taken in times.items() if name != "tagwire"},
     }
+
+
+def _with_java(
+    rows: list[dict[str, Any]], *, rounds: int, seconds: float, progress: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """The rows with Java's own classes; what they build and parse are the same records."""
+    with java("KafkaRecords") as process:
+        for row in rows:
+            codec, operation = row["codec"], row["operation"]
+            data = build(_records(), compression=codec).encode()
+            if process.ask(f"load {codec} {data.hex()}") != str(_COUNT):
+                raise SystemExit(f"Java does not read {_COUNT} records, {codec}")
+            progress(f"records: {operation}, {codec}, Java")
+            work = _parse(codec, data) if operation == "parse" else _build(codec)
+            figures = process.beside(f"{operation} {codec}", work, rounds=rounds, seconds=seconds)
+            row["microseconds"]["Java"] = figures["microseconds"]["java"]
+            row["ratio"]["Java"] = figures["ratio"]
+    return rows
 
 
 def _available(codec: str, makers: dict[str, Callable[..., Work]], *more: Any) -> dict[str, Work]:
@@ -149,21 +168,6 @@ def _kafka_python_parse(codec: str, data: bytes) -> Work:
     return _peer_parse("kafka.record.default_records", data)
 
 
-# ---------------------------------------------------------------- text
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """The rows as Markdown: microseconds, and in brackets the time in units of ours."""
-    names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
-    lines = ["| 1000 records of 100 bytes | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
-    for row in rows:
-        cells = [
-            f"{row['microseconds'][name]:.0f} us ({row['ratio'][name][0]:.2f}x)" if name in row["microseconds"] else "-"
-            for name in names
-        ]
-        lines.append(f"| {row['operation']}, {row['codec']} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
 if __name__ == "__main__":
-    print(table(measure_records(rounds=9, seconds=0.02, progress=lambda step: print(step, file=sys.stderr))))
+    found = measure_records(rounds=9, seconds=0.02, progress=lambda step: print(step, file=sys.stderr))
+    print(aligned(records_table(found)))

@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import columns
 import imports
+import java_process
 import java_row
 import memory
+import records
 import report
 import speed
 from library import Library
@@ -64,6 +66,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "imports": imports.measure_imports(processes=processes, progress=_progress),
         "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
         "java": _java(rounds=rounds, seconds=seconds),
+        "records": records.measure_records(rounds=rounds, seconds=seconds, progress=_progress),
         "columns": columns.measure_columns(rounds=min(rounds, 9), count=count, progress=_progress),
         "held": memory.held(libraries),
         "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
@@ -72,7 +75,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
 
 def _java(*, rounds: int, seconds: float) -> list[dict[str, Any]] | str:
     """The rows of Java's own classes, or why there are none."""
-    reason = java_row.missing()
+    reason = java_process.missing()
     if reason:
         return reason
     return java_row.measure_java(Tagwire().contenders(), rounds=rounds, seconds=seconds, progress=_progress)

@@ -9,6 +9,8 @@ import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_SPARK = frozenset(("spark", "spark_end"))
+
 
 @pytest.fixture(scope="session")
 def spark_end() -> Iterator[None]:
@@ -23,3 +25,10 @@ def spark(spark_end: None) -> "SparkSession":
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     return spark_session.session()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several processes (`--dist loadgroup`) a file stays in one, and so does all that needs the one Spark."""
+    for item in items:
+        group = "spark" if _SPARK.intersection(getattr(item, "fixturenames", ())) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnsupportedVersionError,
         VersionsError,
     )
+    from tagwire.frame import Frame
     from tagwire.frames import FrameSplitter
     from tagwire.layout import Layout
     from tagwire.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tagwire.losses import Loss
     from tagwire.message import Message, Struct
     from tagwire.negotiation import NoCommonVersionError, negotiate
-    from tagwire.registry import Frame, Registry, UnknownMessageError
+    from tagwire.registry import Registry, UnknownMessageError
     from tagwire.schema import Field, Schema
     from tagwire.tracer import Node, Trace, trace, trace_request, trace_response
     from tagwire.versions import Versions
@@ -95,6 +96,7 @@ _MODULES = {
         "UnsupportedVersionError",
         "VersionsError",
     ),
+    "frame": ("Frame",),
     "frames": ("FrameSplitter",),
     "layout": ("Layout",),
     "level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
@@ -102,7 +104,7 @@ _MODULES = {
     "losses": ("Loss",),
     "message": ("Message", "Struct"),
     "negotiation": ("NoCommonVersionError", "negotiate"),
-    "registry": ("Frame", "Registry", "UnknownMessageError"),
+    "registry": ("Registry", "UnknownMessageError"),
     "schema": ("Field", "Schema"),
     "tracer": ("Node", "Trace", "trace", "trace_request", "trace_response"),
     "versions": ("Versions",),

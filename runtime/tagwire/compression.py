@@ -100,10 +100,12 @@ def _gzip(data: bytes) -> bytes:
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
     ratio = 4.0  # of the last bytes, and some more: a guess at the next ones', since a second attempt is dear
+    library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:
-        nonlocal ratio
-        library = required("cramjam", "records")
+        nonlocal ratio, library
+        if library is None:  # once: small batches would feel it
+            library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
             out = bytearray(size)
@@ -132,8 +134,9 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Kafka's own reader knows no blocks that depend on each other.
-    packer = required("cramjam", "records").lz4.Compressor(content_checksum=False, block_linked=False)
+    # Kafka's own reader knows no blocks that depend on each other. Level 0 is the fast mode, Kafka's own default;
+    # cramjam's takes five times as long, and saves a fifth of the bytes of 1000 records of 100.
+    packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     packer.compress(data)
     return bytes(packer.finish())
 

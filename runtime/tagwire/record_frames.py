@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.frame import Frame
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
 from tagwire.layout_reader import LayoutReader
 from tagwire.layout_writer import encode
 from tagwire.limits import Limits
-from tagwire.registry import Frame, Registry, read_rest
+from tagwire.registry import Registry, read_rest
 from tagwire.wire_types import WIRE_TYPES
 
 TYPE_CHECKING = False

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.frame import Frame
 from tagwire.limits import DEFAULT_LIMITS, Limits
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.releases import Spans
 
-__all__ = ["Frame", "Registry", "UnknownMessageError"]
+__all__ = ["Registry", "UnknownMessageError"]
 
 Index = dict[str, tuple[str, str, "int | None", str]]
 """By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
@@ -31,32 +32,6 @@ Index = dict[str, tuple[str, str, "int | None", str]]
 
 class UnknownMessageError(TagwireError, LookupError):
     """A name, an API key or a record type that the registry has no message for."""
-
-
-class Frame:
-    """A message as it came: its header (None for a record), itself, and the version that it was in.
-
-    A record that deletes has no message and version -1: see `tagwire.record_frames`.
-    """
-
-    __slots__ = ("header", "message", "version")
-    __match_args__ = ("header", "message", "version")
-
-    def __init__(self, header: Message | None, message: Message | None, version: int) -> None:
-        # Any: which classes they are depends on the bytes, and callers know their fields.
-        self.header: Any = header
-        self.message: Any = message
-        self.version = version
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Frame):
-            return NotImplemented
-        return (self.header, self.message, self.version) == (other.header, other.message, other.version)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Frame(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
 class Registry:

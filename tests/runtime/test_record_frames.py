@@ -8,7 +8,8 @@ from sample_messages.poll import PollRequest
 from sample_messages.records import ChairRecord, SeatKey, SeatValue
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.registry import Frame, UnknownMessageError
+from tagwire.frame import Frame
+from tagwire.registry import UnknownMessageError
 
 KEY = bytes.fromhex("0002 0002 4131")
 VALUE = bytes.fromhex("0001 01 00")

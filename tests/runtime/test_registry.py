@@ -12,8 +12,9 @@ from sample_messages.poll import PollRequest, PollResponse, PollTopic, WipeReque
 from sample_messages.records import SeatKey
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
+from tagwire.frame import Frame
 from tagwire.limits import Limits
-from tagwire.registry import Frame, Registry, UnknownMessageError
+from tagwire.registry import Registry, UnknownMessageError
 
 
 def test_names_and_keys() -> None:

@@ -38,7 +38,23 @@ _IGNORED = "ignore_message_attributes"
 class BatchBuilder:
     """A batch to be. What a format has no place for must be none: -1, False, None."""
 
-    __slots__ = ("__dict__", "__weakref__", "_gathering")
+    __slots__ = (
+        "__weakref__",
+        "_gathering",
+        "_records",
+        "append_time",
+        "base_offset",
+        "base_timestamp",
+        "compression",
+        "delete_horizon_ms",
+        "flags",
+        "format",
+        "last_offset",
+        "max_timestamp",
+        "numbers",
+        "timestamp_type",
+    )
+    # No __dict__: a method is found sooner on an object that has none, and `append` is called for each record.
 
     def __init__(
         self,
