@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import time
 import tomllib
 import venv
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_docs_examples
 from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
@@ -223,6 +225,28 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
     done = run(python.parent / "tagwire", "--help", cwd=tmp_path, code=2)
     assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"
+
+
+@pytest.mark.package
+def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
+    """The steps of docs/tutorial.md, from an empty folder: a protocol of one's own speaks over a socket."""
+    # Libraries of this environment, without its .pth files: tagwire itself comes from the wheel.
+    libraries = sysconfig.get_path("purelib")
+    path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
+    more: dict[str, Any] = {"PYTHONPATH": libraries, "PATH": path, "NO_COLOR": "1"}
+    where = run(python, "-c", "import tagwire_cli; print(tagwire_cli.__file__)", cwd=tmp_path, **more)
+    assert Path(where.stdout).is_relative_to(python.parents[1])
+    start, program = time.monotonic(), ""
+    for example in test_docs_examples.examples(ROOT / "docs" / "tutorial.md"):
+        if example.language == "python":
+            program += example.code
+            printed = run(python, "-c", program, cwd=tmp_path, **more).stdout
+        else:
+            code = f"exec 2>&1\n{example.code}"
+            printed = run("bash", "-euo", "pipefail", "-c", code, cwd=tmp_path, **more).stdout
+        if example.expected is not None:
+            assert test_docs_examples.matches(printed, example.expected), f"{example.place} prints\n{printed}"
+    assert time.monotonic() - start < 300, "five minutes, of which a person needs some for reading"
 
 
 @pytest.mark.package
