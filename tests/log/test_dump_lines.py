@@ -102,7 +102,7 @@ class Changed:
     """A batch whose records have other bytes, under no checksum."""
 
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
-        self.limits, self.described_by = batch.limits, batch.layout
+        self.limits, self.described_by = batch.limits, batch.described_by
         self.batch, self.data = batch, data
 
     def walk(self) -> Walk:
