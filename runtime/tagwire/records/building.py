@@ -7,9 +7,8 @@ behind the other, which stay together in what is built (`MessageSet`) and are
 read back one by one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.compression import pack
@@ -17,12 +16,12 @@ from tagwire.engines import DisagreementError
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout
 from tagwire.layout_writer import LayoutWriter, encode
-from tagwire.limits import DEFAULT_LIMITS
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
-from tagwire.records.batch import RecordBatch, own_batch, read_batch
+from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
+from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.shown import shown
@@ -30,7 +29,7 @@ from tagwire.shown import shown
 if TYPE_CHECKING:
     from tagwire._engine import Gathering
 
-__all__ = ["BatchBuilder", "MessageSet", "build"]
+__all__ = ["BatchBuilder", "build"]
 
 _IGNORED = "ignore_message_attributes"
 
@@ -369,44 +368,6 @@ class BatchBuilder:
         found = {**head, "key": record.key, "value": record.value}
         headers = self.headers(record)
         return {**found, "headers": headers} if headers else found
-
-
-class MessageSet(RecordBatch):
-    """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""
-
-    __slots__ = ("_count",)
-
-    def __init__(self, data: bytes, count: int, format: Format) -> None:
-        head = (
-            read_batch(data, 0, format, DEFAULT_LIMITS)._head
-            if count
-            else format.head.root.default_value() | {"crc": 0}
-        )
-        super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
-        self._count = count
-
-    @cached_property
-    def _parts(self) -> list[RecordBatch]:
-        parts: list[RecordBatch] = []
-        while len(parts) < self._count:
-            parts.append(read_batch(self._buf, parts[-1]._end if parts else 0, self._format, DEFAULT_LIMITS))
-        return parts
-
-    @property
-    def last_offset(self) -> int:
-        """The offset of the last message."""
-        return self._parts[-1].last_offset if self._parts else -1
-
-    @property
-    def max_timestamp(self) -> int:
-        """The highest timestamp."""
-        return max((part.max_timestamp for part in self._parts), default=-1)
-
-    def __iter__(self) -> Iterator[Record]:
-        return (record for part in self._parts for record in part)
-
-    def __len__(self) -> int:
-        return self._count
 
 
 def build(

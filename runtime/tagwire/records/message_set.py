@@ -1,0 +1,49 @@
+"""What a builder makes of messages that are not packed: one batch here; on the wire, as many as there are messages."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.format import Format
+from tagwire.records.record import Record
+
+__all__ = ["MessageSet"]
+
+
+class MessageSet(RecordBatch):
+    """Messages that were built together and are not packed: they are one batch here, and on the wire they are many."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self, data: bytes, count: int, format: Format) -> None:
+        head = (
+            read_batch(data, 0, format, DEFAULT_LIMITS)._head
+            if count
+            else format.head.root.default_value() | {"crc": 0}
+        )
+        super().__init__(format, head, data, 0, len(data), DEFAULT_LIMITS)
+        self._count = count
+
+    @cached_property
+    def _parts(self) -> list[RecordBatch]:
+        parts: list[RecordBatch] = []
+        while len(parts) < self._count:
+            parts.append(read_batch(self._buf, parts[-1]._end if parts else 0, self._format, DEFAULT_LIMITS))
+        return parts
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last message."""
+        return self._parts[-1].last_offset if self._parts else -1
+
+    @property
+    def max_timestamp(self) -> int:
+        """The highest timestamp."""
+        return max((part.max_timestamp for part in self._parts), default=-1)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for part in self._parts for record in part)
+
+    def __len__(self) -> int:
+        return self._count
