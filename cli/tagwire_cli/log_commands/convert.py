@@ -21,7 +21,6 @@ from tagwire_cli.log_paths import (
 from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
-    from tagwire.log import Partition
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
 
@@ -77,23 +76,19 @@ def command(
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
       tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
     """
-    from tagwire.log.convert import Conversion, carry_directory_files
+    from tagwire.log.convert import Conversion
     from tagwire.log.loss_report import LossReport
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
     losses = LossReport()
     rows = []
-    for path in paths:
-        found = partitions_below(path, "converted")
-        for report in _converted(found, path, output, conversion):
-            losses.merge(report.losses)
-            if as_json:
-                write_json_line(report.to_json())
-            else:
-                rows.append(_row(report))
-        for folder, target in log_folders(found, path, output):
-            carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
+    for report in (report for path in paths for report in _converted(path, output, conversion)):
+        losses.merge(report.losses)
+        if as_json:
+            write_json_line(report.to_json())
+        else:
+            rows.append(_row(report))
     if not as_json:
         print_table(_COLUMNS, rows)
     if losses:
@@ -101,15 +96,16 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _converted(
-    found: "list[Partition]", path: Path, output: Path, conversion: "Conversion"
-) -> "Iterator[ConvertReport]":
-    """Convert the partitions that were found in and below a folder."""
-    from tagwire.log.convert import convert_partition
+def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert the partitions in and below a folder; what the broker keeps beside them comes along."""
+    from tagwire.log.convert import carry_directory_files, convert_partition
 
+    found = partitions_below(path, "converted")
     with byte_progress("convert", found) as tell:
         for partition in found:
             yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
+    for folder, target in log_folders(found, path, output):
+        carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:
