@@ -21,7 +21,6 @@ from tagwire_cli.log_paths import (
 from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
-    from tagwire.log import Partition
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
 
@@ -81,18 +80,8 @@ def command(
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
-    tell_conversion(_all_converted(paths, output, conversion), as_json=as_json)
-
-
-def _all_converted(paths: Sequence[Path], output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
-    """Convert everything in and below the folders."""
-    from tagwire.log.convert import carry_directory_files
-
-    for path in paths:
-        found = partitions_below(path, "converted")
-        yield from _converted(found, path, output, conversion)
-        for folder, target in log_folders(found, path, output):
-            carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
+    reports = (report for path in paths for report in _converted(path, output, conversion))
+    tell_conversion(reports, as_json=as_json)
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
@@ -114,15 +103,16 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
         raise click.exceptions.Exit(1)
 
 
-def _converted(
-    found: "list[Partition]", path: Path, output: Path, conversion: "Conversion"
-) -> "Iterator[ConvertReport]":
-    """Convert the partitions that were found in and below a folder."""
-    from tagwire.log.convert import convert_partition
+def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert the partitions in and below a folder; what the broker keeps beside them comes along."""
+    from tagwire.log.convert import carry_directory_files, convert_partition
 
+    found = partitions_below(path, "converted")
     with byte_progress("convert", found) as tell:
         for partition in found:
             yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
+    for folder, target in log_folders(found, path, output):
+        carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:
