@@ -37,14 +37,14 @@ def _heading(results: dict[str, Any]) -> str:
 
 def _not_measured(results: dict[str, Any]) -> list[str]:
     """Why there are no rows of Java."""
-    reason = results["java"]
+    reason = results.get("java")
     return [f"Java's own classes were not measured: {reason}."] if isinstance(reason, str) else []
 
 
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
-    if not isinstance(results["java"], str):
+    if not isinstance(results.get("java", ""), str):
         title = "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's"
         yield title, _java(results["java"])
     if "columns" in results:
