@@ -1,4 +1,4 @@
-"""What is measured: a partition's folder of one big log, and Parquet files of messages, the same on every machine.
+"""What is measured: a partition's folder of one big log, the same on every machine.
 
 The log is of batches of 16 KiB with records of some 118 bytes; one in 37 has no
 key, one in 50 is a tombstone, one in 64 has a header. 64 batches are made and
@@ -9,14 +9,11 @@ log is written as fast as the disk goes, and packs better than real ones.
 import random
 import struct
 from pathlib import Path
-from typing import Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Final
 
 from tagwire.records import Record, build
 
-__all__ = ["LOG_BYTES", "make_log", "make_messages"]
+__all__ = ["LOG_BYTES", "make_log"]
 
 LOG_BYTES: Final = 500_000_000
 _SEGMENT: Final = 128 << 20
@@ -57,19 +54,3 @@ def _template(pick: random.Random, number: int) -> tuple[bytes, int]:
         records.append(Record(n, _TIME + number + n, key, value, headers))
         size += 12 + len(key or b"") + len(value or b"") + 16 * len(headers)
     return build(records, "v2").encode()[8:], len(records)
-
-
-def make_messages(path: Path, rows: dict[str, list[bytes]], repeats: int) -> Path:
-    """A folder of Parquet files with a binary column for each kind, so many times over; made unless it is there."""
-    if path.exists():
-        return path
-    partial = path.with_name(f".{path.name}")
-    partial.mkdir(parents=True, exist_ok=True)
-    table: Any = pa.table({name: pa.array(values, pa.binary()) for name, values in rows.items()})
-    for part in range(4):
-        file = partial / f"{part}.parquet"
-        with pq.ParquetWriter(file, table.schema, compression="none", use_dictionary=False) as writer:
-            for _ in range(repeats // 4):
-                writer.write_table(table)
-    partial.rename(path)
-    return path

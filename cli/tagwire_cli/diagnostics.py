@@ -74,8 +74,9 @@ def print_error(error: TagwireError) -> int:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 spec`, `2 specs`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """`1 spec`, `2 specs`, `2 losses`."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{ending}"
 
 
 def summary(problems: Sequence["Problem"]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
@@ -19,6 +19,8 @@ from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 
 __all__ = ["goes_natively", "native_rows"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 Columns = dict[str, Any]
 

@@ -476,11 +476,13 @@ def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kaf
 
 def in_columns(value: Any, type: Any) -> Any:
     """A value as it stands in columns for all versions: with the defaults of the fields that its own lacks."""
-    if pa.types.is_struct(type) and value is not None:
+    if value is None:
+        return None
+    if pa.types.is_struct(type):
         return {field.name: in_columns(getattr(value, field.name), field.type) for field in type}
     if pa.types.is_map(type):
         return sorted(value.items())
-    if pa.types.is_list(type) and value is not None:
+    if pa.types.is_list(type):
         return [in_columns(each, type.value_type) for each in value]
     return value.bytes if hasattr(value, "bytes") else value
 

@@ -13,13 +13,15 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, find_partitions
+from tagwire.log.compact import compact_partition
+from tagwire.log.compaction import Compaction
 from tagwire.log.convert import Conversion, ConvertReport, carry_directory_files, convert_partition
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
 from tagwire_spark import PipelineError, session
-from tagwire_spark.jobs import audit_captures, convert_logs, whatif_logs
+from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, whatif_logs
 from tagwire_spark.jobs.convert import _convert
 from tagwire_spark.jobs.outputs import staging
 from tagwire_spark.jobs.tasks import _tasks
@@ -156,6 +158,20 @@ def test_large_units_go_first_and_small_ones_together() -> None:
     assert [len(task) for task in _tasks([0] * 70)] == [64, 6]
 
 
+def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+    found = list(find_partitions(logs / "kafka28"))
+    expected = [
+        compact_partition(each, tmp_path / "one" / each.path.relative_to(logs / "kafka28"), Compaction(**rules))
+        for each in found
+    ]
+    carry_directory_files(logs / "kafka28", tmp_path / "one", keeps_producers=True)
+    got = compact_logs(spark, logs / "kafka28", tmp_path / "many", **rules)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert got == expected and sum(segment.removed != {} for each in got for segment in each.segments)
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "many"}
+
+
 def facts(found: WhatIf) -> tuple[dict[Kind, Any], Any]:
     counts = {kind: measure.counts() | {"seconds": 0} for kind, measure in found.measures.items()}
     return counts, found.losses.to_json()
@@ -225,6 +241,12 @@ def test_convert_as_a_command(run: Any, tmp_path: Path) -> None:
     assert (code, err, [row["records"] for row in rows]) == (0, "", [30, 30])
     code, out, err = run("convert", SAMPLE, "--to", "v1", "--output", tmp_path / "old")
     assert code == 1 and "headers" in err and out.startswith("file")
+
+
+def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
+    code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err, [row["compacted_to"] for row in rows]) == (0, "", [0, 0])  # the active segment alone
 
 
 def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:

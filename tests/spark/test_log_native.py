@@ -81,12 +81,8 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     has_more = name not in ("v0", "v1")
     batches = []
     for number, codec in enumerate(("none", "gzip")):
-        builder = BatchBuilder(
-            name,
-            compression=codec,
-            producer_id=5 if name == "v2" else -1,
-            base_sequence=0x7FFFFFFE if name == "v2" else -1,
-        )
+        given: dict[str, Any] = {"producer_id": 5, "base_sequence": 0x7FFFFFFE} if name == "v2" else {}
+        builder = BatchBuilder(name, compression=codec, **given)
         for index in range(3):
             headers = ((7 if name == "kip82-int" else "h", b"x"),) if has_more and index else ()
             time = -1 if name == "v0" else TIME + index

@@ -10,6 +10,7 @@ __all__ = ["SPARK_COMMANDS", "command"]
 
 SPARK_COMMANDS: Final = {
     "convert": "tagwire_cli.spark_commands.convert",
+    "compact": "tagwire_cli.spark_commands.compact",
     "whatif": "tagwire_cli.spark_commands.whatif",
     "audit": "tagwire_cli.spark_commands.audit",
 }

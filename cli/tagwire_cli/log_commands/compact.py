@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tagwire.log.compaction import Compaction
     from tagwire.records import Record
 
-__all__ = ["command"]
+__all__ = ["command", "rule_options", "tell_compaction"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +65,8 @@ _RULES = (
 """The attributes of `tagwire.log.compaction.Compaction`."""
 
 
-def _rule_options(function: F) -> F:
+def rule_options(function: F) -> F:
+    """The options of the rule, by the names that `Compaction` has for them."""
     for option in reversed(_RULES):
         function = option(function)
     return function
@@ -77,7 +78,7 @@ def _rule_options(function: F) -> F:
     "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
 )
 @click.option("--explain", "is_explained", is_flag=True, help="Each record with what became of it, and why.")
-@_rule_options
+@rule_options
 @format_option
 @json_option
 @limit_option
@@ -107,10 +108,15 @@ def command(
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
     for path in paths:
         for report in _compacted(path, output, compaction, explain):
-            if as_json:
-                write_json_line(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
-            else:
-                _print(report)
+            tell_compaction(report, as_json=as_json)
+
+
+def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
+    """Say what became of a partition."""
+    if as_json:
+        write_json_line(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
+    else:
+        _print(report)
 
 
 def _compacted(

@@ -124,7 +124,4 @@ def _tell(losses: "LossReport") -> None:
     """Each kind of loss, with where it was met first."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
-        click.echo(
-            f"tagwire: {row.path}: {count(row.times, 'loss').replace('losss', 'losses')}: {row.reason} ({where})",
-            err=True,
-        )
+        click.echo(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

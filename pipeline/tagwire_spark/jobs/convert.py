@@ -14,16 +14,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log import Partition, Segment
 from tagwire.log.convert import Conversion, ConvertReport, carried_files, convert_segment
 from tagwire.log.convert import carry_directory_files as carry_beside
 from tagwire.log.loss_report import LossReport, LossRow
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.transactions import Transactions
+from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire_spark.jobs.outputs import Staging, attempt, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import FoundPartition, SegmentUnit, found_partitions, local_paths, segment_units
+from tagwire_spark.jobs.units import SegmentUnit, found_partitions, local_paths, log_folders, only_once, segment_units
 
 __all__ = ["convert_logs"]
 
@@ -49,7 +50,7 @@ def convert_logs(
     conversion = conversion_of(how)
     roots = local_paths(paths)
     partitions = [found for root in roots for found in found_partitions(root)]
-    _only_once(partitions)
+    only_once(partitions)
     units = [unit for found in partitions for unit in segment_units(found, found.partition.segments)]
     sizes = [Path(unit.file).stat().st_size for unit in units]
     with staging(Path(output).absolute()) as made:
@@ -62,7 +63,7 @@ def convert_logs(
                 made.carry(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             made.take(result["attempt"], unit.target)
-        for folder, target in _folders(partitions):
+        for folder, target in log_folders(partitions):
             carry_beside(folder, made.whole / target, keeps_producers=conversion.is_one_to_one)
     return [_report(result["report"]) for result in results]
 
@@ -78,6 +79,8 @@ def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> dict[str, An
     segment = Segment(SegmentUnit(*unit).file)
     folder, transactions = attempt(attempts), Transactions()
     report = convert_segment(segment, folder, conversion_of(how), transactions)
+    for path in folder.iterdir():
+        on_disk(path)
     return {
         "attempt": folder.name,
         "report": report.to_json(),
@@ -116,25 +119,11 @@ def _index_transactions(unit: list[Any]) -> None:
         index.unlink(missing_ok=True)
         if data:
             index.write_bytes(data)
+            on_disk(index)
 
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.log"))
-
-
-def _only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Refuse two partitions that would become one folder."""
-    seen: dict[str, Path] = {}
-    for found in partitions:
-        other = seen.setdefault(found.target, found.partition.path)
-        if other != found.partition.path:
-            raise LogPathError(f"{found.partition.path}: {other} goes to the same folder, {found.target}; convert one")
-
-
-def _folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """The folders of logs, with where they go in the output; none where the path is a partition."""
-    found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root}
-    return [(folder, folder.relative_to(root).as_posix()) for folder, root in sorted(found.items())]
 
 
 def _report(facts: dict[str, Any]) -> ConvertReport:

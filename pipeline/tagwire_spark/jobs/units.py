@@ -8,7 +8,16 @@ from tagwire.log import LogPathError, Partition, Segment, find_partitions
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.storage import is_remote
 
-__all__ = ["FoundPartition", "SegmentUnit", "every_segment", "found_partitions", "local_paths", "segment_units"]
+__all__ = [
+    "FoundPartition",
+    "SegmentUnit",
+    "every_segment",
+    "found_partitions",
+    "local_paths",
+    "log_folders",
+    "only_once",
+    "segment_units",
+]
 
 
 class FoundPartition(NamedTuple):
@@ -72,3 +81,18 @@ def every_segment(path: Path) -> Iterator[SegmentUnit]:
         return
     for found in found_partitions(path):
         yield from segment_units(found, [*found.partition.metadata_snapshots, *found.partition.segments])
+
+
+def only_once(partitions: Iterable[FoundPartition]) -> None:
+    """Refuse two partitions that would become one folder."""
+    seen: dict[str, Path] = {}
+    for found in partitions:
+        other = seen.setdefault(found.target, found.partition.path)
+        if other != found.partition.path:
+            raise LogPathError(f"{found.partition.path}: {other} goes to the same folder, {found.target}")
+
+
+def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
+    """The folders of logs, with where they go in the output; none where the path is a partition."""
+    found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root}
+    return [(folder, folder.relative_to(root).as_posix()) for folder, root in sorted(found.items())]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tagwire.log.errors import LogPathError
 
-__all__ = ["whole_folder"]
+__all__ = ["on_disk", "whole_folder"]
 
 
 @contextmanager
@@ -30,17 +30,17 @@ def whole_folder(target: Path) -> Generator[Path]:
         made.mkdir(parents=True)
         yield made
         for path in made.iterdir():
-            _on_disk(path)
-        _on_disk(made)
+            on_disk(path)
+        on_disk(made)
         made.rename(target)
-        _on_disk(target.parent)
+        on_disk(target.parent)
     except OSError as error:
         raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _on_disk(path: Path) -> None:
+def on_disk(path: Path) -> None:
     """Wait until a file or folder is on disk, where the system can do that: not all can for folders."""
     if os.name == "nt":
         return
