@@ -28,7 +28,7 @@ DATA = {
     "message_specs": "tagwire_generator/message_specs",
 }
 PACKAGE = "runtime/tagwire"
-MODULES = ("_engine", "_columns")  # objects; Arrow columns
+MODULES = ("_engine", "_columns", "_lines")  # objects; Arrow columns; lines of JSON
 STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [

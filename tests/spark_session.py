@@ -56,8 +56,8 @@ def session() -> "SparkSession":
 
     from tagwire_spark import spark_conf
 
-    with contextlib.chdir(ROOT):
-        builder = SparkSession.builder.master("local[2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
+    with contextlib.chdir(ROOT):  # a task that fails is tried once more
+        builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")  # refusals are what many tests are about
     return spark

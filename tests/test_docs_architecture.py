@@ -9,6 +9,7 @@ import pytest
 
 from tagwire_cli.app import COMMANDS, app
 from tagwire_cli.commands.log import LOG_COMMANDS
+from tagwire_cli.commands.spark import SPARK_COMMANDS
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -22,6 +23,7 @@ PACKAGES = (
     "generator/tagwire_generator/evolution",
     "cli/tagwire_cli",
     "pipeline/tagwire_spark",
+    "pipeline/tagwire_spark/jobs",
 )
 
 
@@ -74,18 +76,24 @@ def test_the_command_line_page_knows_every_option(name: str) -> None:
     assert {flag for flag in options if f"`{flag}" not in text} == set()
 
 
-@pytest.mark.parametrize("name", LOG_COMMANDS)
-def test_the_command_line_page_knows_every_option_for_logs(name: str) -> None:
-    text, common = section(CLI, f"### tagwire log {name}"), CLI.partition("\n## tagwire log\n")[2].partition("\n###")[0]
-    assert text, f"docs/cli.md has no section for tagwire log {name}"
-    command = importlib.import_module(LOG_COMMANDS[name]).command
+@pytest.mark.parametrize(
+    ("group", "name", "module"),
+    [("log", *row) for row in LOG_COMMANDS.items()] + [("spark", *row) for row in SPARK_COMMANDS.items()],
+)
+def test_the_command_line_page_knows_every_option_of_groups(group: str, name: str, module: str) -> None:
+    common = CLI.partition(f"\n## tagwire {group}\n")[2].partition("\n###")[0]
+    text = section(CLI, f"### tagwire {group} {name}")
+    assert text, f"docs/cli.md has no section for tagwire {group} {name}"
+    command = importlib.import_module(module).command
     options = {flag for param in command.params if isinstance(param, click.Option) for flag in param.opts}
     assert {flag for flag in options if f"`{flag}" not in text + common} == set()
 
 
-def test_the_map_has_every_command_for_logs() -> None:
-    [row] = re.findall(r"^\| `log_commands/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", row)) == set(LOG_COMMANDS)
+@pytest.mark.parametrize(("folder", "commands"), [("log_commands", LOG_COMMANDS), ("spark_commands", SPARK_COMMANDS)])
+def test_the_map_has_every_command_of_a_group(folder: str, commands: dict[str, str]) -> None:
+    [row] = re.findall(rf"^\| `{folder}/` \| (.+) \|$", ARCHITECTURE, re.MULTILINE)
+    modules = {row.rpartition(".")[2] for row in commands.values()}
+    assert set(re.findall(r"`(\w+)`", row.partition(":")[0])) == modules
 
 
 def test_the_command_line_page_has_no_command_of_its_own() -> None:

@@ -87,7 +87,8 @@ def matches(printed: str, expected: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
-        spark_session.session()  # workers find files of the examples from the root of the repository
+        spark_session.session()  # workers find files of the examples from the root of the repository, and so must we
+        (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
     for example in examples(page):

@@ -203,7 +203,10 @@ def test_the_hooks_are_those_that_the_documentation_names() -> None:
 def test_our_own_configuration_uses_them() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     ours = {hook["id"]: hook for repo in config["repos"] for hook in repo["hooks"] if hook["id"] in HOOKS}
-    assert set(ours) == {"tagwire-generate", "tagwire-validate"}
+    assert set(ours) == set(HOOKS) - {"tagwire-check"}
+    breaking = ours.pop("tagwire-breaking")
+    assert breaking["entry"] == ".venv/bin/tagwire breaking --against HEAD", "we have no lock files"
+    assert (breaking["files"], breaking["pass_filenames"]) == (HOOKS["tagwire-validate"]["files"], False)
     for name, hook in ours.items():
         offered = HOOKS[name]
         assert hook["entry"] == f".venv/bin/{offered['entry']}"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import time
 import tomllib
 import venv
 import zipfile
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_docs_examples
 from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "pipeline")
+ENGINES = ("_engine", "_columns", "_lines")
 ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""
 PACKAGES = {
@@ -129,7 +132,7 @@ def test_the_wheel_is_for_this_python_where_an_engine_was_built(wheel: Path) -> 
         release = f"cp{sys.version_info.major}{sys.version_info.minor}"
         assert f"-{release}-{release}-" in wheel.name
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        assert engines_in(wheel) == {f"tagwire/_engine{suffix}", f"tagwire/_columns{suffix}"}
+        assert engines_in(wheel) == {f"tagwire/{name}{suffix}" for name in ENGINES}
 
 
 @pytest.mark.package
@@ -147,7 +150,7 @@ def test_a_wheel_without_an_engine(tmp_path: Path) -> None:
 def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     wheel = build("wheel", ROOT, tmp_path / "wheel", TAGWIRE_ABI="stable")
     assert "-cp311-abi3-" in wheel.name
-    assert engines_in(wheel) == {"tagwire/_engine.abi3.so", "tagwire/_columns.abi3.so"}
+    assert engines_in(wheel) == {f"tagwire/{name}.abi3.so" for name in ENGINES}
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
@@ -225,6 +228,28 @@ def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) ->
 
 
 @pytest.mark.package
+def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
+    """The steps of docs/tutorial.md, from an empty folder: a protocol of one's own speaks over a socket."""
+    # Libraries of this environment, without its .pth files: tagwire itself comes from the wheel.
+    libraries = sysconfig.get_path("purelib")
+    path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
+    more: dict[str, Any] = {"PYTHONPATH": libraries, "PATH": path, "NO_COLOR": "1"}
+    where = run(python, "-c", "import tagwire_cli; print(tagwire_cli.__file__)", cwd=tmp_path, **more)
+    assert Path(where.stdout).is_relative_to(python.parents[1])
+    start, program = time.monotonic(), ""
+    for example in test_docs_examples.examples(ROOT / "docs" / "tutorial.md"):
+        if example.language == "python":
+            program += example.code
+            printed = run(python, "-c", program, cwd=tmp_path, **more).stdout
+        else:
+            code = f"exec 2>&1\n{example.code}"
+            printed = run("bash", "-euo", "pipefail", "-c", code, cwd=tmp_path, **more).stdout
+        if example.expected is not None:
+            assert test_docs_examples.matches(printed, example.expected), f"{example.place} prints\n{printed}"
+    assert time.monotonic() - start < 300, "five minutes, of which a person needs some for reading"
+
+
+@pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
     # Without its libraries the generator cannot render, but it must know where its folders are.
     script = (
@@ -257,6 +282,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {
         "runtime/tagwire/_engine.pyx",
         "runtime/tagwire/_columns.pyx",
+        "runtime/tagwire/_lines.pyx",
         "runtime/tagwire/_native/plan.h",
         "runtime/tagwire/_native/plan.pxi",
     } <= names

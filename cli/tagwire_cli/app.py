@@ -1,18 +1,16 @@
 """`tagwire` itself: the table of commands, and what all of them do with an error.
 
-A command is a module that holds a click command called `command`. It is
-imported when it is asked for, and imports what is slow inside its function:
-`tagwire --help` then answers at once, and one command does not need the extra
-of another. To add a command, write its module and add a row to `COMMANDS`.
+To add a command, write its module (`command_table` says how) and add a row to
+`COMMANDS`.
 """
 
 import errno
-import importlib
 from typing import Any, Final
 
 import click
 
 from tagwire.errors import TagwireError
+from tagwire_cli.command_table import CommandTable
 
 __all__ = ["COMMANDS", "app"]
 
@@ -36,37 +34,20 @@ COMMANDS: Final = {
     "convert": "tagwire_cli.commands.convert",
     "log": "tagwire_cli.commands.log",
     "whatif": "tagwire_cli.commands.whatif",
+    "spark": "tagwire_cli.commands.spark",
     "lint": "tagwire_cli.commands.lint",
     "collide": "tagwire_cli.commands.collide",
     "demo": "tagwire_cli.commands.demo",
     "engine": "tagwire_cli.commands.engine",
+    "completion": "tagwire_cli.commands.completion",
+    "help": "tagwire_cli.commands.help",
+    "json-schema": "tagwire_cli.commands.json_schema",
 }
 """Name to module, in the order in which people meet them."""
 
 
-class _Commands(click.Group):
-    """The commands of the table; a TagwireError of any of them is told in its own words, exit 1 or 2."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(COMMANDS[cmd_name]).command
-        assert isinstance(command, click.Command)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
-            ctx.fail(f"No such command {args[0]!r}; {hint}")
-        return super().resolve_command(ctx, args)
+class _Commands(CommandTable):
+    """A TagwireError of any of the commands is told in its own words, exit 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -82,7 +63,7 @@ class _Commands(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tagwire")
 def app() -> None:
     """Versioned serializer classes from JSON message specs.
@@ -92,8 +73,14 @@ def app() -> None:
     \b
     Exit status:
       0  fine
-      1  findings, or bad data
+      1  findings, or bad data: the help of each command says which
       2  wrong usage or settings
+
+    \b
+    Environment:
+      NO_COLOR        no colours on terminals
+      TAGWIRE_ENGINE  native or python: which engine encodes and decodes
+      CI              `generate` and `breaking` take nothing from their caches
 
     \b
     Examples:

@@ -1,23 +1,22 @@
-"""Bytes and JSON as commands get them: from standard input or a file, raw or as hex text, within limits."""
+"""Bytes as commands get them: from standard input or a file, raw or as hex text, within limits."""
 
-import json
+import contextlib
 import string
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 
 from tagwire.errors import TagwireError
-from tagwire.shown import shown
+from tagwire_cli import completion
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
 
-__all__ = ["InputError", "limit_option", "limits_of", "read_bytes", "read_json"]
+__all__ = ["InputError", "from_hex", "limit_option", "limits_of", "open_input", "read_bytes"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-STDIN: Final = "-"
 _BLANKS: Final = string.whitespace.encode()
 _DIGITS: Final = string.hexdigits.encode()
 
@@ -33,6 +32,7 @@ def limit_option(function: F) -> F:
         "limits",
         multiple=True,
         metavar="NAME=N",
+        shell_complete=completion.limits,
         help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
 
@@ -53,36 +53,29 @@ def limits_of(texts: Sequence[str]) -> "Limits":
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
     """All of `file` (`-` is standard input); as hex text, white space in it does not count. Raises InputError."""
-    data = _read(file)
-    return _from_hex(data) if is_hex else data
+    with open_input(file) as stream:
+        data = stream.read()
+    return from_hex(data) if is_hex else data
 
 
-def read_json() -> Any:
-    """The JSON value on standard input. Raises InputError with line and column; a key twice in an object is refused."""
-    data = _read(STDIN)
+@contextlib.contextmanager
+def open_input(file: str) -> Generator[IO[bytes]]:
+    """`file` to read bytes from (`-` is standard input). Raises InputError, for what fails while it is read too."""
     try:
-        return json.loads(data.decode(), object_pairs_hook=_once_each, parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise InputError(f"JSON input: byte 0x{data[error.start]:02x} at byte {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"JSON input: line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise InputError("JSON input: nested more deeply than any message") from None
-    except ValueError:  # Python's bound for the digits of one number
-        raise InputError("JSON input: a number of more digits than any field has") from None
-
-
-def _read(file: str) -> bytes:
-    try:
-        with click.open_file(file, "rb") as stream:
-            return bytes(stream.read())
-    except OSError as error:
-        raise InputError(f"{file}: can't be read: {error.strerror}") from None
+        opened = click.open_file(file, "rb")
     except RuntimeError:  # how click says that a program was started without it
         raise InputError("standard input is closed") from None
+    except OSError as error:
+        raise InputError(f"{file}: can't be read: {error.strerror}") from None
+    with opened as stream:
+        try:
+            yield stream
+        except OSError as error:
+            raise InputError(f"{file}: can't be read: {error.strerror}") from None
 
 
-def _from_hex(text: bytes) -> bytes:
+def from_hex(text: bytes) -> bytes:
+    """The bytes that hex text says; white space in it does not count. Raises InputError with line and column."""
     digits = text.translate(None, _BLANKS)
     try:
         return bytes.fromhex(digits.decode("ascii"))
@@ -103,16 +96,3 @@ def _refuse_hex(text: bytes) -> NoReturn:
     raise InputError(
         f"hex input: line {line}, column {column}: the last of {count} digits has no partner; a byte has two digits"
     )
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in made:
-            raise InputError(f"JSON input: the key {shown(key)} stands twice in one object")
-        made[key] = value
-    return made
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InputError(f"JSON input: {name} is no JSON value; write it as the text {json.dumps(name)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,9 +18,12 @@ __all__ = [
     "conversion_options",
     "format_option",
     "json_option",
+    "log_folders",
+    "partitions_below",
     "partitions_of",
     "paths_argument",
     "segments_of",
+    "target_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +47,7 @@ def format_option(function: F) -> F:
         default="auto",
         show_default=True,
         metavar="NAME",
+        shell_complete=completion.formats,
         help="The format of the batches: docs/records.md.",
     )(function)
 
@@ -80,14 +85,44 @@ def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
 
 
+def partitions_below(path: Path, done: str) -> "list[Partition]":
+    """The partitions in and below a folder. Raises LogPathError for none, and for a file: it can't be `done` alone."""
+    from tagwire.log import LogPathError, find_partitions
+
+    if path.is_file():
+        raise LogPathError(f"{path}: a segment alone can't be {done}; name the folder of its partition")
+    found = list(find_partitions(path))
+    if not found:
+        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+    return found
+
+
+def target_of(partition: "Partition", path: Path, output: Path) -> Path:
+    """Where a partition goes: by its own name, or as it lies below the path."""
+    if partition.path == path:
+        return output / path.absolute().name
+    return output / partition.path.relative_to(path)
+
+
+def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
+    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
+    folders = {partition.path.parent for partition in found if partition.path != path}
+    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+
+
 @contextmanager
-def byte_progress(label: str, found: "Sequence[Partition | Segment]") -> Generator[Callable[[int], None] | None]:
-    """A function to be told how many more bytes of their segments were read; None if nobody watches."""
+def byte_progress(
+    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1
+) -> Generator[Callable[[int], None] | None]:
+    """A function to be told how many more bytes of their segments were read; None if nobody watches.
+
+    All of them are read so many times.
+    """
     with progress_bar(label) as tell:
         if tell is None:
             yield None
             return
-        total = sum(segment.size for each in found for segment in segments_of(each))
+        total = rounds * sum(segment.size for each in found for segment in segments_of(each))
         done = 0
 
         def more(count: int) -> None:

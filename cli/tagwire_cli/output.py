@@ -14,7 +14,7 @@ import click
 
 from tagwire_cli.diagnostics import is_coloured
 
-__all__ = ["Column", "print_table", "write_bytes", "write_json"]
+__all__ = ["Column", "print_table", "write_bytes", "write_json", "write_json_line"]
 
 _GAP: Final = "  "
 
@@ -60,7 +60,17 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 def write_json(value: Any) -> None:
     """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    write_bytes(_encoded(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def write_json_line(value: Any) -> None:
+    """The value as JSON on a line of its own."""
+    write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+
+
+def _encoded(text: str) -> bytes:
+    """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def write_bytes(data: bytes) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from tagwire_cli import completion
+
 if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.record_format import RecordFormat
@@ -26,6 +28,7 @@ __all__ = [
     "find_registry",
     "find_response",
     "package_option",
+    "require_headers",
     "require_version",
 ]
 
@@ -39,6 +42,7 @@ def package_option(function: F) -> F:
     return click.option(
         "--package",
         metavar="NAME",
+        shell_complete=completion.packages,
         help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
     )(function)
 
@@ -111,6 +115,13 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
     if name not in registry:
         raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
     return registry[name]
+
+
+def require_headers(registry: "Registry") -> None:
+    """Refuse a package whose protocol has no headers."""
+    for name in ("RequestHeader", "ResponseHeader"):
+        if name not in registry:
+            raise click.UsageError(f"this package has no {name}: --frame message is for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:

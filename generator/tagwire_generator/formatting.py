@@ -22,10 +22,12 @@ __all__ = ["format_spec"]
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
     """The canonical text of a spec, with all its comments.
 
-    A record format is given back as it is: those have no canonical text yet.
+    Record formats and registers are given back as they are: those have no canonical text.
     Raises SpecError, with all problems, for a spec with errors.
     """
     result = read_spec(text, file=file, options=options)
+    if result.register is not None:
+        return text
     if result.message is None:
         problems = result.problems
         raise SpecError("\n".join(map(render, problems)), file=file, problems=problems)

@@ -3,9 +3,10 @@
     from_message, to_message, schema_of_message     columns of messages, in the manner of from_protobuf
     decode_messages                                 whole DataFrames of them
     from_record                                     records of coordinator and metadata logs
+    in_log_order                                    rows as a write to kafka_log wants them
     spark_conf                                      settings of a session that matter
 
-    spark.read.format("kafka_log")                  log segments
+    spark.read.format("kafka_log")                  log segments; df.write writes them
     spark.read.format("kafka_rpc")                  captured requests and responses
 
 The sources are found by their names, without a call. docs/spark.md is the guide.
@@ -18,7 +19,7 @@ for _library in ("pyspark", "pyarrow"):
     required(_library, "spark")
 
 # ruff: noqa: E402 - only now, when it is sure that what these import is there
-from tagwire_spark.dataframes import decode_messages
+from tagwire_spark.dataframes import decode_messages, in_log_order
 from tagwire_spark.errors import CONDITIONS, PipelineError
 from tagwire_spark.functions import from_message, from_record, schema_of_message, to_message
 from tagwire_spark.session import spark_conf
@@ -29,6 +30,7 @@ __all__ = [
     "decode_messages",
     "from_message",
     "from_record",
+    "in_log_order",
     "schema_of_message",
     "spark_conf",
     "to_message",

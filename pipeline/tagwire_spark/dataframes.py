@@ -1,4 +1,4 @@
-"""`decode_messages`: the messages of a whole DataFrame, by whole Arrow batches.
+"""Whole DataFrames: `decode_messages`, the messages in one by whole Arrow batches, and `in_log_order`.
 
 The columns that are not decoded go to the worker and back as well; name those
 that are needed. The bytes cross once, and the struct does not pass through a
@@ -17,7 +17,7 @@ from tagwire.message import Message
 from tagwire_spark.codec import Decoding, decoding
 from tagwire_spark.options import invalid
 
-__all__ = ["decode_messages"]
+__all__ = ["decode_messages", "in_log_order"]
 
 
 def decode_messages(
@@ -65,3 +65,14 @@ def _mapping(wanted: Decoding, data: str, version: str | None, kept: list[str], 
             yield pa.RecordBatch.from_arrays([*(batch.column(name) for name in kept), *fields], names=[*kept, *names])
 
     return decode
+
+
+def in_log_order(df: DataFrame) -> DataFrame:
+    """The rows as a write to `kafka_log` wants them: each partition in one task, in the order of its offsets.
+
+    A shuffle: values move. What was read from a log, or grouped by topic and partition, is in order already.
+    """
+    place = [name for name in ("topic", "partition") if name in df.columns]
+    order = [*place, *(name for name in ("offset",) if name in df.columns)]
+    moved = df.repartition(*place) if place else df.coalesce(1)
+    return moved.sortWithinPartitions(*order) if order else moved

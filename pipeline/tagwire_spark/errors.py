@@ -5,28 +5,39 @@ of Spark's: so the text holds the condition, and the file, position and offset.
 What can be refused where a call is made is refused there.
 """
 
+import re
 from typing import Any, Final
 
 from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
 
-__all__ = ["CONDITIONS", "PipelineError", "described", "refusal"]
+__all__ = ["CONDITIONS", "PipelineError", "described", "refusal", "refusal_in"]
 
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
     "INVALID_TAGWIRE_OPTION": "42616",
+    "KAFKA_LOG_DATA_LOSS": "22000",
+    "KAFKA_LOG_EXISTS": "42710",
     "KAFKA_LOG_NOT_FOUND": "42K03",
+    "KAFKA_LOG_ROWS_NOT_IN_ORDER": "22023",
+    "KAFKA_LOG_WRITE_FAILED": "58030",
     "KAFKA_MESSAGE_NOT_FOUND": "42K0G",
     "MALFORMED_CAPTURED_FRAMES": "22023",
     "MALFORMED_KAFKA_LOG": "22023",
     "MALFORMED_KAFKA_MESSAGE": "22023",
     "MALFORMED_KAFKA_RECORD": "22023",
+    "SPARK_FAILED": "XX000",
     "UNENCODABLE_KAFKA_MESSAGE": "22023",
+    "UNENCODABLE_KAFKA_RECORD": "22023",
     "UNKNOWN_COLUMN_OF_SOURCE": "42703",
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
 }
 """Each condition with its SQLSTATE; the classes of these are Spark's own choice for like errors."""
+
+
+_REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
+"""An error as it stands in a text of Spark's; of several, the innermost."""
 
 
 class PipelineError(PySparkException, TagwireError):
@@ -71,3 +82,9 @@ def described(error: TagwireError) -> dict[str, Any]:
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}
+
+
+def refusal_in(error: PySparkException) -> PipelineError | None:
+    """The refusal of a worker as it was raised there, if the text of Spark's error has one."""
+    found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
+    return found[-1] if found else None

@@ -8,18 +8,21 @@ never a record.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, Partition, Segment, find_partitions
+from tagwire.log.directory import is_partition
+from tagwire_spark.commit import settled
 from tagwire_spark.errors import refusal
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.log_transactions import Transactions, transactions_of
 from tagwire_spark.storage import Place, is_remote, places
 
-__all__ = ["Split", "packed", "plan"]
+__all__ = ["Split", "packed", "plan", "settled_place"]
 
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
@@ -48,7 +51,7 @@ def plan(query: LogQuery) -> list[Split]:
     """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
     with ExitStack() as stack:
         try:
-            return [split for place in places(query.paths, stack) for split in _splits(query, place)]
+            return [split for place in places(query.paths, stack) for split in _settled(query, place)]
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
@@ -65,6 +68,31 @@ def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
         tasks[-1].append(split)
         left -= cost
     return tasks
+
+
+def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
+    with settled_place(place):
+        yield from _splits(query, place)
+
+
+@contextmanager
+def settled_place(place: Place) -> Generator[None]:
+    """Nobody moves anything in a place now that was written by `kafka_log`. Raises PipelineError."""
+    with ExitStack() as stack:
+        if not is_remote(place.origin):
+            for folder in _written_to(place.local):
+                stack.enter_context(settled(folder))
+        yield
+
+
+def _written_to(path: Path) -> Iterator[Path]:
+    """The folders that somebody may write partitions to, of which a path is one, or a part."""
+    folder = path.parent if path.is_file() else path
+    yield folder
+    if is_partition(folder):
+        yield folder.parent
+    else:
+        yield from sorted({each.path.parent for each in find_partitions(folder)} - {folder})
 
 
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:

@@ -12,7 +12,7 @@ from tagwire_spark.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.codec import Decoding, decoding
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["NO_OFFSET", "OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
+__all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
 
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "partial", "pushdown", "maxSplitBytes"),
@@ -22,6 +22,8 @@ OPTIONS: Final = (
     *("message", "version", "fields"),
     *(name for name in CODEC_OPTIONS if name not in ("mode", "versions")),
 )
+STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger", "failOnDataLoss")
+_NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "partial", "pushdown")
 SPLIT_BYTES: Final = 64 << 20
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -70,9 +72,12 @@ class LogQuery(NamedTuple):
         )
 
 
-def log_query(options: Any) -> LogQuery:
+def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     """The query of these options. Raises PipelineError."""
-    read = Options(options, OPTIONS)
+    read = Options(options, (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
+    for name in _NOT_OF_STREAMS if of_stream else ():
+        if read.has(name):
+            raise invalid(f"Option {name} is none of a stream, which has no end.")
     split_bytes = read.number("maxSplitBytes") or SPLIT_BYTES
     if split_bytes < 1:
         raise invalid(f"Option maxSplitBytes is {split_bytes}; a number of bytes was expected.")
@@ -89,8 +94,8 @@ def log_query(options: Any) -> LogQuery:
         topics=read.names("subscribe"),
         pattern=_pattern(read),
         partitions=_assigned(read),
-        starts=_offsets(read, "startingOffsets", "earliest", EARLIEST),
-        ends=_offsets(read, "endingOffsets", "latest", LATEST),
+        starts=_offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {})),
+        ends=_offsets(read, "endingOffsets", {"latest": LATEST}),
         first_timestamp=read.number("startingTimestamp"),
         end_timestamp=read.number("endingTimestamp"),
         message=_message(read),
@@ -136,17 +141,19 @@ def _assigned(options: Options) -> tuple[tuple[str, int], ...] | None:
         raise invalid(f'Option assign is {value!r}; {{"topic": [0, 1]}} was expected.') from None
 
 
-def _offsets(options: Options, name: str, word: str, number: int) -> Offsets | None:
-    """Offsets by partition; `word`, and the number that stands for it in JSON, is no bound."""
-    if options.text(name, word).lower() == word:
+def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
+    """Offsets by partition; the first word, or the number that stands for it in JSON, is no bound."""
+    word, number = next(iter(words.items()))
+    if options.text(name, word).lower() in words:
         return None
     value = options.json(name)
     try:
         found = {(str(t), int(p)): int(offset) for t, offsets in value.items() for p, offset in offsets.items()}
     except (AttributeError, TypeError, ValueError):
-        raise invalid(f'Option {name} is {value!r}; {word} or {{"topic": {{"0": 23}}}} was expected.') from None
+        expected = " or ".join(words)
+        raise invalid(f'Option {name} is {value!r}; {expected} or {{"topic": {{"0": 23}}}} was expected.') from None
     for (topic, partition), offset in found.items():
-        if offset < 0 and offset != number:
+        if offset < 0 and offset not in words.values():
             raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
     return {key: offset for key, offset in found.items() if offset != number}
 

@@ -2,22 +2,31 @@
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError
+from tagwire.log.names import log_file
 from tagwire.log.scan import Scan, mapped
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.storage import Opened, opened
 
-__all__ = ["split_pieces"]
+__all__ = ["begun_scan", "split_pieces"]
 
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
     with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
         yield Scan(split.file, data, query.format), source
+
+
+@contextmanager
+def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | None]:
+    """A split's file, and where its first batch begins; None where not all of the file is here. Raises LogError."""
+    with _scan(split, query) as (scan, source):
+        yield (scan, _begin(scan, source, split, permissive=query.permissive)) if source.is_whole else None
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -28,6 +37,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """
     with _scan(split, query) as (scan, source):
         position, last = _begin(scan, source, split, permissive=query.permissive), NO_OFFSET
+        reached = _reached(split, position)
         while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -40,13 +50,24 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
-            if isinstance(piece, Found) and piece.batch.base_offset >= split.end_offset:
+            if isinstance(piece, Damage):
+                if reached is None or reached >= split.first_offset:  # else it is before what is wanted
+                    yield piece
+                position = piece.end
+                continue
+            if piece.batch.base_offset >= split.end_offset:
                 return
             yield piece
-            if isinstance(piece, Damage):
-                position = piece.end
-            else:
-                position, last = position + piece.batch.size, piece.batch.last_offset
+            position, last = position + piece.batch.size, piece.batch.last_offset
+            reached = last + 1
+            if reached >= split.end_offset:  # what is behind it may not be there yet
+                return
+
+
+def _reached(split: Split, position: int) -> int | None:
+    """The offset that comes next at the position where a split begins; None where nobody knows."""
+    name = log_file(Path(split.file))
+    return name.base_offset if name and position == 0 else None
 
 
 def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:

@@ -13,14 +13,17 @@ from tagwire.records import Record
 from tagwire_spark.arrow_types import arrow_schema, spark_type
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder
+from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
-from tagwire_spark.log_read import split_pieces
+from tagwire_spark.log_read import begun_scan, split_pieces
 
 __all__ = ["check_schema", "full_schema", "rows_of"]
 
 _ROWS: Final = 20_000
 """Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
+_BYTES: Final = 8 << 20
+"""Of keys and values in them, and one record more."""
 _MESSAGE: Final = "message"
 
 
@@ -50,6 +53,14 @@ def check_schema(schema: StructType, query: LogQuery) -> None:
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     """The rows of a split as Arrow batches. Raises PipelineError."""
+    if goes_natively(split, query):
+        with begun_scan(split, query) as begun:
+            if begun is not None:
+                try:
+                    yield from native_rows(split, query, *begun, arrow_schema(schema))
+                except LogError as error:
+                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                return
     rows = _Rows(split, query, schema)
     try:
         for piece in split_pieces(split, query):
@@ -69,6 +80,7 @@ class _Rows:
         names = {*self.schema.names, *(["value"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
+        self.bytes = 0
 
     def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
         """What a batch, or damage, adds; Arrow batches as they are full."""
@@ -98,7 +110,8 @@ class _Rows:
             for record in place.batch:
                 if self._wants(record):
                     records.append(record)
-                if len(records) >= _ROWS:
+                    self.bytes += len(record.key or b"") + len(record.value or b"")
+                if len(records) >= _ROWS or self.bytes >= _BYTES:
                     self.builder.add(place, records)
                     records = []
                     yield from self.rest()
@@ -130,6 +143,7 @@ class _Rows:
 
     def rest(self) -> Iterable[Any]:
         """What was gathered, as an Arrow batch; nothing where there are no rows."""
+        self.bytes = 0
         if not self.builder.rows:
             return ()
         arrays = self.builder.arrays()

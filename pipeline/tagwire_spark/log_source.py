@@ -8,19 +8,29 @@ The columns of a schema that the user gives are all that is read, and
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.errors import PySparkNotImplementedError
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+    Filter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from tagwire_spark.log_filters import narrowed
 from tagwire_spark.log_plan import packed, plan
-from tagwire_spark.log_query import LogQuery, log_query
+from tagwire_spark.log_query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_rows import check_schema, full_schema, rows_of
+from tagwire_spark.log_target import check_columns, log_target
+from tagwire_spark.log_writer import LogWriter
 
 __all__ = ["LogSource"]
 
 
 class LogSource(DataSource):
-    """`spark.read.format("kafka_log")`. docs/spark.md has its options and columns."""
+    """`spark.read.format("kafka_log")`, and `df.write`. docs/spark.md has their options and columns."""
 
     @classmethod
     def name(cls) -> str:
@@ -29,7 +39,7 @@ class LogSource(DataSource):
 
     def schema(self) -> StructType:
         """All columns that the options allow."""
-        return full_schema(log_query(self.options))
+        return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
@@ -38,6 +48,28 @@ class LogSource(DataSource):
         # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """The reader of a stream of these columns."""
+        try:
+            from tagwire_spark.log_stream import LogStreamReader, stream_query
+        except ImportError as error:  # limits and triggers came with PySpark 4.2
+            raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
+        asked = stream_query(self.options)
+        check_schema(schema, asked.query)
+        return LogStreamReader(asked, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """The writer of these columns."""
+        target = log_target(self.options)
+        check_columns(schema, target)
+        return LogWriter(target, overwrite=overwrite)
+
+
+def _of_both(options: Any) -> dict[str, Any]:
+    """Without what only says where a stream begins, and how it goes on: Spark asks for columns before it says which."""
+    left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
+    return {name: value for name, value in options.items() if name.lower() not in left_out}
 
 
 class LogReader(DataSourceReader):

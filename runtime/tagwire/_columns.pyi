@@ -1,9 +1,11 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from mmap import mmap
 from typing import Any
 
 from tagwire.arrow.shape import Column
 from tagwire.layout import Layout
 from tagwire.limits import Limits
+from tagwire.records.format import Format
 from tagwire.versions import Versions
 
 class ArrowStream:
@@ -37,3 +39,29 @@ class Encoder:
     def encode(self, data: Any, versions: Any, errors: str) -> ArrowStream: ...
 
 def export_schema(column: Column) -> Any: ...
+def with_message(
+    array: ArrowArray, root: Column, kind: str, api_key: int | None, decode: Callable[[Any, Any], Any]
+) -> ArrowArray: ...
+def export_stream(root: Column, arrays: Iterable[Any]) -> Any: ...
+
+class RecordColumns:
+    position: int
+    index: int
+    last_offset: int
+    is_full: bool
+    def __init__(
+        self,
+        root: Column,
+        formats: Iterable[Format],
+        *,
+        heads_only: bool,
+        limits: Limits,
+        most_rows: int,
+        most_bytes: int,
+    ) -> None: ...
+    def begin(self, file: str, position: int, first_offset: int | None) -> None: ...
+    def leave(self, position: int, last_offset: int | None) -> None: ...
+    def walk(self, data: bytes | mmap, end: int) -> str: ...
+    def put(self, values: Mapping[str, Any]) -> None: ...
+    def take(self) -> ArrowArray: ...
+    def __len__(self) -> int: ...

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from struct import pack
 from uuid import UUID
 
+from cython cimport final
+
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
 
 from tagwire._engine import NotNative
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
-from tagwire.arrow.shape import TAGS, type_name
+from tagwire.arrow.shape import TAGS, Column, type_name
 from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
@@ -37,7 +39,7 @@ from tagwire.layout import (
 from tagwire.shown import near
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "export_schema"]
+__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "RecordColumns", "export_schema", "export_stream", "with_message"]
 
 include "_native/kinds.pxi"
 include "_native/column_declarations.pxi"
@@ -48,3 +50,6 @@ include "_native/column_plan.pxi"
 include "_native/column_values.pxi"
 include "_native/column_decoder.pxi"
 include "_native/column_encoder.pxi"
+include "_native/record_columns.pxi"
+include "_native/record_reader.pxi"
+include "_native/record_payloads.pxi"

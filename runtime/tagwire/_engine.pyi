@@ -10,6 +10,7 @@ class NotNative(Exception): ...
 class Plan:
     MESSAGE: type[Any]
     VERSION: int | None
+    structure: Any
     def __init__(self, layout: Layout) -> None: ...
     def layout(self) -> Layout: ...
     def encode(self, message: Any) -> bytes: ...
@@ -32,6 +33,9 @@ class Plan:
 class Elements:
     inputs: tuple[str, ...]
     depth: int
+    structure: Any
+    registers: dict[str, int]
+    def layout(self) -> Layout: ...
     def __init__(
         self,
         layout: Layout,

@@ -78,6 +78,12 @@ class Limits:
             and (self.unknown_tag_bytes is None or size <= self.unknown_tag_bytes)
         )
 
+    @property
+    def bound_nothing_counted(self) -> bool:
+        """Whether nothing is bounded but what bytes unpack to."""
+        counted = self.bytes, self.depth, self.elements, self.headers, self.records
+        return counted == (None,) * len(counted)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Limits are immutable; {name} can't be set")
 

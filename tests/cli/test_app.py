@@ -40,9 +40,10 @@ def test_help_loads_nothing_slow() -> None:
 
 
 def test_a_misspelled_command() -> None:
-    done = CliRunner().invoke(app, ["genrate"])
-    assert done.exit_code == 2
-    assert "did you mean 'generate'?" in done.stderr
+    for words, near in ((["genrate"], "generate"), (["log", "salvge"], "salvage")):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        assert f"did you mean {near!r}?" in done.stderr
 
 
 @pytest.mark.parametrize(("module", "extra"), [("click", "cli"), ("lark", "generate"), ("black", "generate")])

@@ -150,8 +150,9 @@ def test_specs_with_errors_are_told_and_left(project: Path) -> None:
     assert bad.read_bytes() == before
 
 
-def test_record_formats_are_left() -> None:
-    path = SPECS / "records/RecordBatchV2.json"
+@pytest.mark.parametrize("name", ["records/RecordBatchV2.json", "registries/kafka/ErrorCode.json"])
+def test_record_formats_and_registers_are_left(name: str) -> None:
+    path = SPECS / name
     text = path.read_text(encoding="utf-8")
     assert format_spec(text, file=path.name, options=OPTIONS) == text
 
@@ -162,7 +163,9 @@ def test_standard_input(project: Path) -> None:
     assert "TW103" in run("-", stdin="{", code=1).stderr
 
 
-@pytest.mark.parametrize("folder", ["kafka/clients", "drafts/kip482_rpcs", "records"])
+@pytest.mark.parametrize(
+    "folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"]
+)
 def test_our_own_specs_are_formatted(folder: str) -> None:
     assert "0 of " in run("--check", str(SPECS / folder)).stderr
 

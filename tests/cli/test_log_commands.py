@@ -1,8 +1,10 @@
-"""`tagwire log`: dump, stat, verify, state, salvage."""
+"""`tagwire log`: dump, stat, verify, state, salvage, compact."""
 
 import base64
 import gzip
 import json
+import os
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,53 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
     assert code == 0 and json.loads(out)["lost_bytes"] == 0
 
 
+def stock(folder: Path) -> Path:
+    """A partition with two segments: a key that is written twice, one that is deleted, and the active segment."""
+    folder.mkdir()
+    some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
+    (folder / SEGMENT).write_bytes(build(some, "v2").encode())
+    (folder / "00000000000000000003.log").write_bytes(build([Record(3, 8, b"a", b"x")], "v2").encode())
+    return folder
+
+
+def test_compact(tmp_path: Path) -> None:
+    folder = stock(tmp_path / "stock-0")
+    code, out, err = run("compact", folder, "--now", 1000, "--explain", "--output", tmp_path / "to")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:3] == [
+        "0\tremoved\ta later record has its key",
+        "1\tkept\ta tombstone whose time has not come",
+        "2\tkept\tthe last of its key",
+    ]
+    assert out.splitlines()[-1] == f"{folder}: compacted up to offset 3: the active segment begins there"
+    assert [row["offset"] for row in rows("dump", tmp_path / "to" / "stock-0")] == [1, 2, 3]
+    assert run("verify", tmp_path / "to")[0] == 0
+
+
+def test_compact_as_json(tmp_path: Path) -> None:
+    folder = stock(tmp_path / "stock-0")
+    rules = ("--now", 1000, "--include-active", "--delete-retention-ms", 0)
+    *records, report = rows("compact", folder, *rules, "--explain", "--output", tmp_path / "to")
+    kept = [False, False, False, True]
+    assert [(row["offset"], row["kept"], row["file"]) for row in records] == [
+        (n, kept[n], str(folder / (SEGMENT if n < 3 else "00000000000000000003.log"))) for n in range(4)
+    ]
+    assert [row["reason"] for row in records] == ["superseded", "expired_tombstone", "superseded", "latest"]
+    assert (report["partition"], report["compacted_to"], report["keys"]) == (str(folder), 4, 2)
+    assert [(each["records"], each["new_records"], each["removed"]) for each in report["segments"]] == [
+        (3, 0, {"superseded": 2, "expired_tombstone": 1}),
+        (1, 1, {}),
+    ]
+
+
+def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
+    found = rows("compact", logs / "kafka4", "--drop-keyless", "--now", 0, "--output", tmp_path)
+    assert len(found) == len([path for path in (logs / "kafka4").iterdir() if path.is_dir()])
+    assert (tmp_path / "meta.properties").is_file()
+    assert (tmp_path / "cleaner-offset-checkpoint").is_file()
+    assert run("verify", tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -191,3 +240,11 @@ def test_what_is_refused(
     Path("a.log").write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
     found, _, err = run(*arguments)
     assert found == code and sentence in err
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+def test_paths_that_are_no_text(tmp_path: Path) -> None:
+    folder = stock(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff-0")))
+    for command in (("dump",), ("stat",), ("verify",), ("compact", "--output", tmp_path / "to")):
+        row = rows(command[0], folder, *command[1:])[0]
+        assert row.get("file", row.get("partition", "")).startswith(str(folder)), command

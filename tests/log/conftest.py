@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka_jars import kafka_jars
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
 
@@ -41,3 +42,9 @@ def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
         return Path(shutil.copytree(logs / name, tmp_path / name))
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The jars of Kafka's broker."""
+    return kafka_jars(tmp_path_factory.mktemp("jars"))

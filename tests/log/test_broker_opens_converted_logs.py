@@ -1,15 +1,16 @@
 """A broker of Kafka starts with converted logs, and its client reads from them what was there before.
 
-It needs Java 17 and Maven, which brings the broker's jars, and half a minute. `TAGWIRE_BROKER_JARS` may name a folder
-that has the jars already: kafka_2.13 of this version with everything that it needs, and a binding of slf4j.
+So it does with logs that the writer of `tagwire_spark` has written, where that is installed.
+
+It needs Java 17 and Maven, which brings the broker's jars (`kafka_jars`), and half a minute.
 """
 
-import os
 import shutil
 import socket
 import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,6 @@ from tagwire.records import Record
 
 pytestmark = pytest.mark.slow
 
-VERSION = "4.0.2"
-POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>tests</groupId><artifactId>broker</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
-<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>
-</dependencies></project>"""
 PROGRAM = Path(__file__).with_name("OpenLogs.java")
 CLUSTER = "dGFnd2lyZS10ZXN0cy0wMQ"
 SETTINGS = """process.roles=broker,controller
@@ -46,26 +41,10 @@ LOGS = {  # what becomes of which log
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-
-
-@pytest.fixture(scope="module")
-def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not shutil.which("java"):
-        pytest.skip("there is no java")
-    if "TAGWIRE_BROKER_JARS" in os.environ:
-        return Path(os.environ["TAGWIRE_BROKER_JARS"])
-    if not shutil.which("mvn"):
-        pytest.skip("there is no mvn, which would bring the broker's jars")
-    folder = tmp_path_factory.mktemp("jars")
-    (folder / "pom.xml").write_text(POM)
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("Maven takes too long to bring the broker's jars")
-    if done.returncode:
-        pytest.skip(f"Maven can't bring the broker's jars: {done.stdout[-200:]}")
-    return folder / "lib"
+WRITTEN = {  # what the pipeline writes again, as it is or with these options
+    "spark-txn": ("kafka4/alpha-txn-many-0", {"segmentBytes": "2000"}),
+    "spark-upgraded": ("kafka28/alpha-upgrade2-0", {"recordFormat": "v2", "compression": "zstd", "batchRecords": "7"}),
+}
 
 
 class Broker:
@@ -115,25 +94,45 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
     ]
 
 
+def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
+    """What Spark would do, in this process: over the topic that the broker has made."""
+    from tagwire_spark.log_plan import plan
+    from tagwire_spark.log_query import log_query
+    from tagwire_spark.log_rows import full_schema, rows_of
+    from tagwire_spark.log_target import log_target
+    from tagwire_spark.log_writer import LogWriter
+
+    query = log_query({"path": str(source), "includeControlRecords": "true"})
+    rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))
+    target = log_target({"path": str(folder), "topic": topic, "partitionOverwriteMode": "dynamic", **options})
+    writer = LogWriter(target, overwrite=True)
+    writer.commit([writer.write(rows)])
+
+
 def value_of(text: str) -> bytes | None:
     return None if text == "null" else b64decode(text[1:])
 
 
 def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -> None:
     broker = Broker(jars, tmp_path)
-    ids = {words[1]: words[2] for words in broker.run("create", *LOGS) if words[0] == "topic"}
+    sources = {topic: source for topic, (source, _) in LOGS.items()}
+    if find_spec("pyspark"):
+        sources |= {topic: source for topic, (source, _) in WRITTEN.items()}
+    ids = {words[1]: words[2] for words in broker.run("create", *sources) if words[0] == "topic"}
     for topic, (source, conversion) in LOGS.items():
         folder = broker.logs / f"{topic}-0"
         shutil.rmtree(folder)
         convert_partition(log.Partition(logs / source), folder, conversion)
         (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {ids[topic]}")
-    indexes = {path: path.read_bytes() for path in broker.logs.rglob("*.index") if path.parent.name[:-2] in LOGS}
+    for topic in sources.keys() & WRITTEN.keys():
+        write_by_pipeline(logs / sources[topic], broker.logs, topic, WRITTEN[topic][1])
+    indexes = {path: path.read_bytes() for path in broker.logs.rglob("*.index") if path.parent.name[:-2] in sources}
     found: dict[tuple[str, str], list[tuple[int, int, bytes | None, bytes | None]]] = {}
-    for words in broker.run("read", *LOGS):
+    for words in broker.run("read", *sources):
         if words[0] == "record":
             row = int(words[3]), int(words[4]), value_of(words[5]), value_of(words[6])
             found.setdefault((words[2], words[1]), []).append(row)
-    for topic, (source, _) in LOGS.items():
+    for topic, source in sources.items():
         for level in ("read_uncommitted", "read_committed"):
             assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
     # It took the indexes as they are: it makes those new that it does not trust.

@@ -211,10 +211,10 @@ def test_the_metadata_log_keeps_its_snapshot(logs: Path, tmp_path: Path) -> None
 
 def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
     files = {path.name for path in (logs / "kafka4").iterdir() if path.is_file()}
-    carry_directory_files(logs / "kafka4", tmp_path / "same", Conversion("v2"))
+    carry_directory_files(logs / "kafka4", tmp_path / "same", keeps_producers=True)
     assert {path.name for path in (tmp_path / "same").iterdir()} == files
     assert ".kafka_cleanshutdown" in files
-    carry_directory_files(logs / "kafka4", tmp_path / "less", Conversion("v2", None, BatchSize(records=1)))
+    carry_directory_files(logs / "kafka4", tmp_path / "less", keeps_producers=False)
     assert {path.name for path in (tmp_path / "less").iterdir()} == files - {".kafka_cleanshutdown"}
 
 

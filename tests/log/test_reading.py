@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tagwire import log
+from tagwire.checksums import checksum
 from tagwire.records import FormatError, Record, build
 
 PARTITIONS = (
@@ -219,3 +220,28 @@ def test_what_stands_beside_segments(logs: Path) -> None:
     assert partition.leader_epochs[0] == (0, 0) and partition.topic_id is not None
     (entry,) = partition.producer_snapshots[14]
     assert entry.last_offset < 14 and entry.producer_id > 0
+
+
+def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
+    """Under a checksum that agrees, as a producer may have written it."""
+    whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
+    batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
+    batch[61] = 0x70  # the length of its record
+    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(whole + batch)
+    for read in (log.read(path), log.read(tmp_path), log.Segment(path).batches()):
+        first, second = read
+        assert len(list(first)) == 1 and list(first) == list(first)
+        with pytest.raises(log.LogError) as caught:
+            list(second)
+        assert (caught.value.file, caught.value.rule) == (str(path), "TWL106")
+        assert len(whole) + 61 <= caught.value.offset <= len(whole) + 62
+        assert caught.value.path.startswith("records")
+    batch[57:61] = (1 << 30).to_bytes(4, "big")
+    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
+    path.write_bytes(whole + batch)
+    *_, second = log.read(path)
+    with pytest.raises(log.LogError) as caught:
+        len(second)
+    assert caught.value.offset >= len(whole)

@@ -19,7 +19,7 @@ from tagwire import layout_reader, layout_writer
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.layout import Array, Layout, Nested, StructLayout
 from tagwire.limits import Limits
-from tagwire.records import Record, build, format_names, format_of, plain_records, read_batches
+from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.records.format import Format
 from tagwire.records.native import seen
 from tagwire.tracer import trace
@@ -47,8 +47,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
         straight, by_layout = Format(native.layout), Format(native.layout)
         assert straight.plans.records is None and by_layout.plans.head is None
         monkeypatch.setenv("TAGWIRE_ENGINE", "native")
-        fits = plain_records.fits
-        monkeypatch.setattr(plain_records, "fits", lambda format: format is not by_layout and fits(format))
+        by_layout.is_plain = False
         return {"native": native, "straight": straight, "by layout": by_layout}
 
     return of

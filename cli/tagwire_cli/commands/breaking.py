@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,12 +55,6 @@ def command(
     Without arguments, each spec set in [tool.tagwire] is held against its lock
     file. Bytes are compared in every version that both have; what breaks
     them is shown with a value, its bytes, and what the other side reads.
-
-    \b
-    Exit status:
-      0  nothing as grave as --fail-on
-      1  findings, or a spec that is not valid
-      2  wrong usage or settings
 
     \b
     Examples:
@@ -215,8 +209,15 @@ def _against_own_lock(
     known = memory.recall()
     if known is not None:
         return known
-    check = _against_lock(settings, reader, lock, specs)
-    memory.keep(check)
+    from tagwire_generator.evolution.lock import read_lock
+    from tagwire_generator.evolution.texts import from_folder
+
+    def read(names: Collection[str]) -> "SpecTexts":
+        return reader.read((each for each in from_folder(specs) if each.name in names), spec_set.options)
+
+    released = read_lock(lock)
+    check = memory.check(released, read)
+    memory.keep(check, released)
     return check
 
 

@@ -18,8 +18,6 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     Each of A, B ... is a spec or a folder of specs, such as that of a proposal.
     API versions collide where two designs have the same one as their newest.
 
-    Exit status: 0 if they can live together, 1 if not.
-
     \b
     Examples:
       tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes
 
@@ -11,9 +12,17 @@ __all__ = ["command"]
 
 
 @click.command("convert")
-@click.argument("to", metavar="FORMAT")
-@click.argument("file", metavar="[FILE]", default="-")
-@click.option("--from", "source", default="auto", show_default=True, metavar="NAME", help="The format of the input.")
+@click.argument("to", metavar="FORMAT", shell_complete=completion.formats)
+@click.argument("file", metavar="[FILE]", default="-", type=click.Path(allow_dash=True))
+@click.option(
+    "--from",
+    "source",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=completion.formats,
+    help="The format of the input.",
+)
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
 @click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
 @limit_option
@@ -22,8 +31,6 @@ def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, li
 
     The input is FILE, or standard input: batches one behind the other, such as a
     log segment. A list of formats is in docs/records.md.
-
-    Exit status: 0 if everything was carried, 1 if something was lost.
 
     \b
     Examples:

@@ -1,20 +1,51 @@
-"""`tagwire decode`: bytes to JSON."""
+"""`tagwire decode`: bytes to JSON, a message or a stream of frames."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, TagwireError
+from tagwire_cli import completion, frame_json
+from tagwire_cli.frame_stream import at, frames, hex_lines
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.output import write_json
-from tagwire_cli.packages import find_message, find_registry, package_option, require_version
+from tagwire_cli.output import write_json, write_json_line
+from tagwire_cli.packages import find_registry, package_option, require_headers
+from tagwire_cli.words import message_of, one_file, response_of
+
+if TYPE_CHECKING:
+    from tagwire.limits import Limits
+    from tagwire.registry import Registry
 
 __all__ = ["command"]
 
 
+class _How(NamedTuple):
+    """How messages are read, whatever frames them; keyword arguments of the decoders."""
+
+    style: str
+    strict: bool
+    limits: "Limits"
+
+
 @click.command("decode")
-@click.argument("name", metavar="MESSAGE")
-@click.argument("version", type=int, metavar="VERSION")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
+@click.option(
+    "--frame", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of frames of this kind."
+)
+@click.option(
+    "--requests",
+    "requests_file",
+    metavar="FILE",
+    type=click.Path(),
+    help="The frames that were asked with: responses are paired with them by correlation id.",
+)
+@click.option(
+    "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, one message a line of hex."
+)
+@click.option(
+    "--keep-going", is_flag=True, help="Print a frame that can't be read as raw bytes, and go on; exit 1 then."
+)
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
 @click.option(
     "--lenient", is_flag=True, help="Take what Kafka's own reader takes; docs/decoding.md lists what that is."
@@ -29,29 +60,127 @@ __all__ = ["command"]
 @limit_option
 @package_option
 def command(
-    name: str, version: int, is_hex: bool, lenient: bool, style: str, limits: Sequence[str], package: str | None
+    words: Sequence[str],
+    kind: str | None,
+    requests_file: str | None,
+    as_lines: bool,
+    keep_going: bool,
+    is_hex: bool,
+    lenient: bool,
+    style: str,
+    limits: Sequence[str],
+    package: str | None,
 ) -> None:
-    """Decode bytes on standard input, a MESSAGE of a VERSION, to JSON.
+    """Decode bytes of FILE or of standard input to JSON.
 
-    The input is the message alone, without size and header (`tagwire explain`
-    takes whole frames). All of it must be the message: bytes that are missing,
-    left over or not as the version has them are refused with their place; then
-    nothing is printed on standard output.
+    Without --frame they are one MESSAGE of a VERSION alone, without size and
+    header. With --frame they are what goes over a connection, any number of
+    frames of an int32 size, a header and a message: requests, which say what
+    they are, or responses to an API and VERSION. Frames of kind message have a
+    size and no header. What is printed, `tagwire encode` takes back.
+
+    Bytes that are missing, left over or not as the version has them are refused
+    with their place. Frames before such a one are printed, of a message nothing.
 
     \b
     Examples:
       echo 00 01 67 00 01 6d | tagwire decode LeaveGroupRequest 0 --hex
       tagwire decode FetchResponse 17 < body.bin | jq .responses
       tagwire decode MetadataRequest 12 --limit elements=1000 < untrusted.bin
+      tagwire decode --frame request --jsonl sent.bin
+      tagwire decode --frame response --requests sent.bin --jsonl received.bin
+      tagwire decode --frame response Metadata 12 received.bin
     """
-    message = find_message(find_registry(package), name)
-    require_version(message, version)
-    bounds = limits_of(limits)
-    data = read_bytes("-", is_hex=is_hex)
+    how = _How(style, not lenient, limits_of(limits))
+    registry = find_registry(package)
+    if kind is None:
+        if requests_file is not None or keep_going:
+            raise click.UsageError("--requests and --keep-going are about frames: they need --frame.")
+        _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
+        return
+    if requests_file is not None and kind != "response":
+        raise click.UsageError("--requests is for --frame response.")
+    decoder, files = _decoder(registry, words, kind, requests_file, how, is_hex=is_hex)
+    placed = frames(one_file(files), how.limits, is_hex=is_hex)
+    if not _print_all(placed, decoder, as_lines=as_lines, keep_going=keep_going):
+        raise click.exceptions.Exit(1)
+
+
+def _decode_messages(registry: "Registry", words: Sequence[str], how: _How, *, is_hex: bool, as_lines: bool) -> None:
+    """One message without a frame; or one of each line of hex text, since nothing else parts them."""
+    message, version, files = message_of(registry, words)
+    decoder = frame_json.message_decoder(message, version, **how._asdict())
+    if as_lines:
+        if not is_hex:
+            raise click.UsageError("messages alone have no borders: --jsonl needs --hex, a message a line, or --frame.")
+        _print_all(hex_lines(one_file(files)), decoder, as_lines=True, keep_going=False)
+        return
     try:
-        value = message.decode(data, version, strict=not lenient, limits=bounds).to_json(version, style=style)
+        value = decoder(read_bytes(one_file(files), is_hex=is_hex))
     except DecodeError as error:
         click.echo(f"tagwire: {error}", err=True)
-        click.echo(f"`tagwire explain {name} {version}` shows every byte up to there", err=True)
+        click.echo(f"`tagwire explain {message.NAME} {version}` shows every byte up to there", err=True)
         raise click.exceptions.Exit(1) from None
     write_json(value)
+
+
+def _decoder(
+    registry: "Registry", words: Sequence[str], kind: str, requests_file: str | None, how: _How, *, is_hex: bool
+) -> "tuple[frame_json.Decoder, Sequence[str]]":
+    """What reads a frame of this kind, and the words that are left."""
+    if kind == "message":
+        message, version, files = message_of(registry, words)
+        return frame_json.message_decoder(message, version, **how._asdict()), files
+    require_headers(registry)
+    if kind == "request":
+        return frame_json.request_decoder(registry, **how._asdict()), words
+    if requests_file is not None:
+        asked = _Asked(registry, requests_file, how.limits, is_hex=is_hex)
+        return frame_json.response_decoder(registry, asked, **how._asdict()), words
+    message, version, files = response_of(registry, words)
+    api_key = message.API_KEY
+    assert api_key is not None, "a response has an API key"
+    return frame_json.response_decoder(registry, lambda _: (api_key, version), **how._asdict()), files
+
+
+class _Asked:
+    """Which API and version a response answers: those of the request with its correlation id."""
+
+    def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
+        self._file = file
+        self._by_id: dict[int, tuple[int, int]] = {}
+        headers = (registry.request_header, registry.response_header)
+        if any("correlation_id" not in header.__slots__ for header in headers):
+            raise click.UsageError("--requests pairs by correlation id, which the headers of this package lack.")
+        for place, data in frames(file, limits, is_hex=is_hex):
+            with at(f"{file}: {place}"):
+                header, _ = registry.decode_header(data, strict=False)
+            self._by_id[header.correlation_id] = (header.request_api_key, header.request_api_version)
+
+    def __call__(self, data: bytes) -> tuple[int, int]:
+        # The first four bytes, in every version of a response's header.
+        correlation_id = int.from_bytes(data[:4], "big", signed=True)
+        if len(data) < 4 or correlation_id not in self._by_id:
+            raise TagwireError(f"no request of {self._file} has correlation id {correlation_id}")
+        return self._by_id[correlation_id]
+
+
+def _print_all(
+    placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder", *, as_lines: bool, keep_going: bool
+) -> bool:
+    """Print what the frames say; whether all could be read. Raises InputError at the first that could not."""
+    good = True
+    write = write_json_line if as_lines else write_json
+    for place, data in placed:
+        value: Any
+        try:
+            with at(place):
+                value = decoder(data)
+        except TagwireError as error:
+            if not keep_going:
+                raise
+            good = False
+            click.echo(f"tagwire: {error}", err=True)
+            value = frame_json.raw_json(data, error)
+        write(value)
+    return good

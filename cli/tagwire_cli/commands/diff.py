@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_message, find_registry, package_option, require_version
 
@@ -17,9 +18,9 @@ _ABSENT: Final = "-"
 
 
 @click.command("diff")
-@click.argument("name", metavar="MESSAGE")
-@click.argument("old", metavar="[V1", type=int, required=False)
-@click.argument("new", metavar="V2]", type=int, required=False)
+@click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
+@click.argument("old", metavar="[V1", type=int, required=False, shell_complete=completion.versions)
+@click.argument("new", metavar="V2]", type=int, required=False, shell_complete=completion.versions)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 @package_option
 def command(name: str, old: int | None, new: int | None, as_json: bool, package: str | None) -> None:

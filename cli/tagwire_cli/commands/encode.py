@@ -1,38 +1,90 @@
-"""`tagwire encode`: JSON to bytes."""
+"""`tagwire encode`: JSON to bytes, a message or a stream of frames."""
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.input_bytes import read_json
+from tagwire_cli import completion, frame_json
+from tagwire_cli.frame_stream import at
+from tagwire_cli.json_input import json_lines, json_values, read_json
 from tagwire_cli.output import write_bytes
-from tagwire_cli.packages import find_message, find_registry, package_option, require_version
+from tagwire_cli.packages import find_registry, package_option, require_headers
+from tagwire_cli.words import message_of, one_file
+
+if TYPE_CHECKING:
+    from tagwire.registry import Registry
 
 __all__ = ["command"]
 
 
 @click.command("encode")
-@click.argument("name", metavar="MESSAGE")
-@click.argument("version", type=int, metavar="VERSION")
-@click.option("--hex", "as_hex", is_flag=True, help="Write hex text instead of bytes.")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
+@click.option(
+    "--frame", "kind", type=click.Choice(frame_json.KINDS), help="Write frames of this kind, with size and header."
+)
+@click.option(
+    "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, a line of hex for each."
+)
+@click.option(
+    "--hex", "as_hex", is_flag=True, help="Write hex text instead of bytes, a line for each message or frame."
+)
 @package_option
-def command(name: str, version: int, as_hex: bool, package: str | None) -> None:
-    """Encode JSON on standard input as a MESSAGE of a VERSION.
+def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool, package: str | None) -> None:
+    """Encode JSON of FILE or of standard input as a MESSAGE of a VERSION.
 
     The JSON is what `tagwire decode` prints: each field of the version but the
     tagged ones, bytes and records as base64, uuids as 22 characters of URL-safe
     base64, unknown tagged fields under "_unknownTags". A value that the version
-    can't carry is refused; then nothing is written.
+    can't carry is refused, and not written.
+
+    With --frame, any number of them become frames: an int32 size, a header, the
+    message. Each is an object of message, version, header and body; a header may
+    lack fields, or be missing. With MESSAGE VERSION before, each is a body alone.
+    Frames of kind message have no header, and need MESSAGE VERSION.
 
     \b
     Examples:
       echo '{"groupId": "g", "memberId": "m"}' | tagwire encode LeaveGroupRequest 0 --hex
       tagwire encode FetchRequest 17 < fetch.json > fetch.bin
       tagwire show FetchRequest --version 17        which fields it needs
+      tagwire decode --frame request --jsonl sent.bin | tagwire encode --frame request --jsonl
+      echo '{}' | tagwire encode --frame request ListGroupsRequest 0 --hex
     """
-    message = find_message(find_registry(package), name)
-    require_version(message, version)
+    registry = find_registry(package)
     if not as_hex and sys.stdout.isatty():
         raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
-    data = message.from_json(read_json(), version).encode(version)
+    if kind is None:
+        message, version, files = message_of(registry, words)
+        if as_lines and not as_hex:
+            raise click.UsageError("messages alone have no borders: --jsonl needs --hex, a message a line, or --frame.")
+        encoder = frame_json.message_encoder(message, version)
+        if not as_lines:
+            _write(encoder(read_json(one_file(files))), as_hex=as_hex)
+            return
+    else:
+        encoder, files = _encoder(registry, kind, words)
+    file = one_file(files)
+    for place, value in json_lines(file) if as_lines else json_values(file):
+        with at(place):
+            data = encoder(value)
+        _write(data if kind is None else len(data).to_bytes(4, "big") + data, as_hex=as_hex)
+
+
+def _encoder(registry: "Registry", kind: str, words: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
+    """What writes a frame of this kind, and the words that are left."""
+    if kind == "message":
+        message, version, files = message_of(registry, words)
+        return frame_json.message_encoder(message, version), files
+    require_headers(registry)
+    if len(words) < 2:
+        return frame_json.frame_encoder(registry, kind), words
+    message, version, files = message_of(registry, words)
+    if kind != message.KIND:
+        raise click.BadParameter(f"{message.NAME} is a {message.KIND}, not a {kind}", param_hint="MESSAGE")
+    return frame_json.body_encoder(registry, message, version), files
+
+
+def _write(data: bytes, *, as_hex: bool) -> None:
     write_bytes(data.hex().encode() + b"\n" if as_hex else data)

@@ -10,6 +10,11 @@ def command() -> None:
     """Print the engine in use: python, or native.
 
     The environment variable TAGWIRE_ENGINE (native or python) forces one.
+
+    \b
+    Examples:
+      tagwire engine
+      TAGWIRE_ENGINE=python tagwire engine
     """
     import tagwire
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
 from tagwire_cli.packages import error_note, find_registry, package_option
@@ -19,10 +20,16 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 
 
 @click.command("explain")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]")
+@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option("--response", is_flag=True, help="The input is a response to a request of API and VERSION.")
-@click.option("--format", "format_name", metavar="NAME", help="The input is record batches of this format, or auto.")
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    shell_complete=completion.formats,
+    help="The input is record batches of this format, or auto.",
+)
 @click.option("--guess", is_flag=True, help="Find out what the input is.")
 @click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
 @click.option(

@@ -29,7 +29,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     PATH is a spec, a folder of specs, or - for standard input to standard
     output; without any, all spec sets of this project are meant. What a spec
     says is not changed, and comments are kept: above what they stand above, or
-    behind it. Specs with errors, and record formats, are left as they are.
+    behind it. Specs with errors, record formats and registers are left as they are.
 
     \b
     Examples:

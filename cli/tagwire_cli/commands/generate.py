@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.diagnostics import count, print_problems, summary
 from tagwire_cli.progress import progress_bar
 
@@ -27,7 +28,14 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 @click.option(
     "--exit-non-zero-on-change", is_flag=True, help="Exit 1 if anything was written or deleted (for commit hooks)."
 )
-@click.option("--set", "packages", multiple=True, metavar="PACKAGE", help="Only this package's set; may be repeated.")
+@click.option(
+    "--set",
+    "packages",
+    multiple=True,
+    metavar="PACKAGE",
+    shell_complete=completion.spec_sets,
+    help="Only this package's set; may be repeated.",
+)
 @click.option("--templates", metavar="DIR", help="Templates for this run; @markdown and @wireshark are ours.")
 @click.option("--output", metavar="DIR", help="The folder that holds the packages, for this run.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; by default one a processor.")

@@ -18,8 +18,6 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     FILE is a spec, or a folder of them; only record formats are looked at. The
     rules have ids (TL01 and on), which `tagwire rule` explains.
 
-    Exit status: 0 without errors (warnings and notes never fail), 1 with.
-
     \b
     Examples:
       tagwire lint message_specs/records

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_registry, package_option
 
@@ -20,8 +21,18 @@ _COLUMNS = (
 
 
 @click.command("messages")
-@click.option("--kind", metavar="KIND", help="Only messages of this kind: request, response, header, metadata ...")
-@click.option("--component", metavar="NAME", help="Only messages of this component: clients, group, cluster ...")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    shell_complete=completion.kinds,
+    help="Only messages of this kind: request, response, header, metadata ...",
+)
+@click.option(
+    "--component",
+    metavar="NAME",
+    shell_complete=completion.components,
+    help="Only messages of this component: clients, group, cluster ...",
+)
 @click.option("--json", "as_json", is_flag=True, help="A JSON list instead of a table.")
 @package_option
 def command(kind: str | None, component: str | None, as_json: bool, package: str | None) -> None:

@@ -5,11 +5,13 @@ import textwrap
 
 import click
 
+from tagwire_cli import completion
+
 __all__ = ["command"]
 
 
 @click.command("rule")
-@click.argument("rule_id", metavar="[ID]", required=False)
+@click.argument("rule_id", metavar="[ID]", required=False, shell_complete=completion.rules)
 def command(rule_id: str | None) -> None:
     """Explain the rule ID, with an example, or list all rules.
 

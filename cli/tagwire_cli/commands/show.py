@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
 
@@ -34,8 +35,14 @@ _INDENT = "  "
 
 
 @click.command("show")
-@click.argument("name", metavar="MESSAGE")
-@click.option("--version", type=int, metavar="N", help="The layout of one version, in wire order.")
+@click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
+@click.option(
+    "--version",
+    type=int,
+    metavar="N",
+    shell_complete=completion.versions,
+    help="The layout of one version, in wire order.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 @package_option
 def command(name: str, version: int | None, as_json: bool, package: str | None) -> None:

@@ -36,8 +36,6 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
     folder (API keys, pairs of request and response) apply to folders only.
     Specs of a set in [tool.tagwire] are read with the options of that set.
 
-    Exit status: 0 without errors (warnings never fail), 1 with, 2 for wrong usage.
-
     \b
     Examples:
       tagwire validate message_specs

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import (
     byte_progress,
@@ -21,13 +22,18 @@ if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire.log.whatif import WhatIf
 
-__all__ = ["command"]
+__all__ = ["command", "tell_whatif"]
 
 
 @click.command("whatif")
 @paths_argument
-@click.option("--to", required=True, metavar="FORMAT", help="The format to try.")
-@click.option("--against", metavar="FORMAT", help="What it is compared with; the format of each batch unless given.")
+@click.option("--to", required=True, metavar="FORMAT", shell_complete=completion.formats, help="The format to try.")
+@click.option(
+    "--against",
+    metavar="FORMAT",
+    shell_complete=completion.formats,
+    help="What it is compared with; the format of each batch unless given.",
+)
 @conversion_options
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
@@ -74,7 +80,7 @@ def command(
         for each in partitions:
             for segment in segments_of(each):
                 found.add(segment, _topic(each), tell)
-    _tell(found, html, top, as_json=as_json)
+    tell_whatif(found, html, top, as_json=as_json)
 
 
 def _topic(found: "Partition | Segment") -> str:
@@ -87,7 +93,8 @@ def _topic(found: "Partition | Segment") -> str:
     return name.topic if name else folder.name
 
 
-def _tell(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+    """Say what was found, and write the page."""
     from tagwire_cli.whatif.summary import Summary
 
     summary = Summary(found, top)

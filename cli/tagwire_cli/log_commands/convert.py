@@ -1,7 +1,6 @@
 """`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +8,24 @@ import click
 
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, conversion_options, format_option, json_option, paths_argument
-from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.log_paths import (
+    byte_progress,
+    conversion_options,
+    format_option,
+    json_option,
+    log_folders,
+    partitions_below,
+    paths_argument,
+    target_of,
+)
+from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
 
-__all__ = ["command"]
+__all__ = ["command", "tell_conversion"]
 
 _COLUMNS = (
     Column("file", style="cyan"),
@@ -69,22 +77,36 @@ def command(
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
       tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
     """
-    from tagwire.log.convert import Conversion, carry_directory_files
-    from tagwire.log.loss_report import LossReport
+    from tagwire.log.convert import Conversion
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
+    tell_conversion(_all_converted(paths, output, conversion), as_json=as_json)
+
+
+def _all_converted(paths: Sequence[Path], output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert everything in and below the folders."""
+    from tagwire.log.convert import carry_directory_files
+
+    for path in paths:
+        found = partitions_below(path, "converted")
+        yield from _converted(found, path, output, conversion)
+        for folder, target in log_folders(found, path, output):
+            carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
+
+
+def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
+    """Say what became of segments, and what was lost: then the exit status is 1."""
+    from tagwire.log.loss_report import LossReport
+
     losses = LossReport()
     rows = []
-    for path in paths:
-        for report in _converted(path, output, conversion):
-            losses.merge(report.losses)
-            if as_json:
-                write_bytes((json.dumps(report.to_json(), ensure_ascii=False) + "\n").encode())
-            else:
-                rows.append(_row(report))
-        for folder, target in _directories(path, output):
-            carry_directory_files(folder, target, conversion)
+    for report in reports:
+        losses.merge(report.losses)
+        if as_json:
+            write_json_line(report.to_json())
+        else:
+            rows.append(_row(report))
     if not as_json:
         print_table(_COLUMNS, rows)
     if losses:
@@ -92,38 +114,15 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below a folder."""
+def _converted(
+    found: "list[Partition]", path: Path, output: Path, conversion: "Conversion"
+) -> "Iterator[ConvertReport]":
+    """Convert the partitions that were found in and below a folder."""
     from tagwire.log.convert import convert_partition
 
-    found = _partitions(path)
     with byte_progress("convert", found) as tell:
         for partition in found:
-            yield from convert_partition(partition, _target(partition, path, output), conversion, tell)
-
-
-def _partitions(path: Path) -> "list[Partition]":
-    from tagwire.log import LogPathError, find_partitions
-
-    if path.is_file():
-        raise LogPathError(f"{path}: a segment alone can't be converted; name the folder of its partition")
-    found = list(find_partitions(path))
-    if not found:
-        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
-    return found
-
-
-def _target(partition: "Partition", path: Path, output: Path) -> Path:
-    """Where a partition goes: by its own name, or as it lies below the path."""
-    if partition.path == path:
-        return output / path.absolute().name
-    return output / partition.path.relative_to(path)
-
-
-def _directories(path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
-    folders = {partition.path.parent for partition in _partitions(path) if partition.path != path}
-    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+            yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:

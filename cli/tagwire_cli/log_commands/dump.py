@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from tagwire.registry import Registry
 
 __all__ = ["command"]
+
+_BLOCK: Final = 1024
+"""Records that are printed together."""
 
 
 @click.command("dump")
@@ -58,10 +62,6 @@ def command(
       tagwire log dump alpha-0 --start-offset 12000 --json | head
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
     """
-    from tagwire.errors import DecodeError
-    from tagwire.log.errors import placed
-
-    lines: Callable[..., str] = _json_lines if as_json else _text_lines
     bounds = limits_of(limits)
     registry = find_registry(package) if with_messages else None
     found = list(partitions_of(paths))
@@ -69,13 +69,28 @@ def command(
         for each in found:
             begin = _begin(each, start_offset, from_log_start)
             for segment, position, batch in _batches(each, begin, format, bounds, partial):
-                try:
-                    text = lines(str(segment.path), batch, _messages(each, batch, registry))
-                except DecodeError as error:
-                    raise placed(error, str(segment.path), "TWL106", position) from None
-                write_bytes(text.encode())
+                _print(segment, position, batch, _messages(each, batch, registry), as_json)
                 if tell:
                     tell(batch.size)
+
+
+def _print(
+    segment: "Segment",
+    position: int,
+    batch: "RecordBatch",
+    more: "Callable[[Record], dict[str, Any]] | None",
+    as_json: bool,
+) -> None:
+    """The lines of a batch; what stands before a fault is printed."""
+    from tagwire.errors import DecodeError
+    from tagwire.log.dump import batch_lines
+    from tagwire.log.errors import placed
+
+    try:
+        for text in batch_lines(str(segment.path), batch, more) if as_json else _text_lines(batch, more):
+            write_bytes(text)
+    except DecodeError as error:
+        raise placed(error, str(segment.path), "TWL106", position) from None
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:
@@ -114,22 +129,24 @@ def _messages(
     return lambda record: {"message": decode_entry(record, log, registry, is_control=batch.is_control).to_json()}
 
 
-def _json_lines(file: str, batch: "RecordBatch", more: "Callable[[Record], dict[str, Any]] | None") -> str:
-    from tagwire.log.dump import batch_lines
-
-    return batch_lines(file, batch, more)
-
-
-def _text_lines(file: str, batch: "RecordBatch", more: "Callable[[Record], dict[str, Any]] | None") -> str:
+def _text_lines(batch: "RecordBatch", more: "Callable[[Record], dict[str, Any]] | None") -> Iterator[bytes]:
     """Offset, timestamp, key, value and headers of each record, with tabs between them."""
-    lines = []
-    for record in batch:
-        headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
-        cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
-        if more is not None:
-            cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
-        lines.append("\t".join(cells).rstrip("\t") + "\n")
-    return "".join(lines)
+    for records in _blocks(batch):
+        lines = []
+        for record in records:
+            headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
+            cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
+            if more is not None:
+                cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
+            lines.append("\t".join(cells).rstrip("\t") + "\n")
+        yield "".join(lines).encode()
+
+
+def _blocks(batch: "RecordBatch") -> "Iterator[list[Record]]":
+    """The records of a batch, some at a time."""
+    records = iter(batch)
+    while block := list(islice(records, _BLOCK)):
+        yield block
 
 
 def _text(value: bytes | str | int | None) -> str:

@@ -1,6 +1,5 @@
 """`tagwire log salvage`: what is whole of damaged partitions."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import click
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import write_json_line
 
 __all__ = ["command"]
 
@@ -30,8 +29,7 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
     that was left out is told, with its place. With --json, an object a segment:
     file, batches, records, bytes, lost_bytes, problems.
 
-    A partition appears in DIR when all of it is written. Exit status: 0 if all was
-    kept, 1 if something was lost.
+    A partition appears in DIR when all of it is written.
 
     \b
     Examples:
@@ -51,7 +49,7 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
                 problems = [problem._asdict() for problem in report.problems]
                 if as_json:
                     fields = report._asdict() | {"file": str(report.file), "problems": problems}
-                    write_bytes((json.dumps(fields, ensure_ascii=False) + "\n").encode())
+                    write_json_line(fields)
                     continue
                 kept = f"{count(report.batches, 'whole batch').replace('batchs', 'batches')}"
                 click.echo(f"{report.file}: {kept}, {count(report.records, 'record')} kept")

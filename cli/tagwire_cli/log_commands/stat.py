@@ -1,6 +1,5 @@
 """`tagwire log stat`: what segments hold, counted."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument, segments_of
-from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
@@ -53,7 +52,8 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     with byte_progress("stat", found) as tell:
         stats = [stat(segment, format, limits_of(limits), tell) for each in found for segment in segments_of(each)]
     if as_json:
-        write_bytes("".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in stats).encode())
+        for each in stats:
+            write_json_line(each.to_json())
         return
     print_table(_COLUMNS, [_row(each) for each in stats])
 

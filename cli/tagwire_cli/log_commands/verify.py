@@ -32,8 +32,6 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     rules. With --json, an object a file: file, batches, records, bytes, problems
     (each with position, rule and message).
 
-    Exit status: 0 if nothing is wrong, 1 if something is.
-
     \b
     Examples:
       tagwire log verify alpha-0
@@ -44,7 +42,7 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     with byte_progress("verify", found) as tell:
         for report in _reports(paths, found, format, limits_of(limits), tell):
             files, problems = files + 1, problems + len(report.problems)
-            write_bytes((_json(report) if as_json else _text(report)).encode())
+            write_bytes((_json(report) if as_json else _text(report)).encode("utf-8", "backslashreplace"))
     if not as_json:
         click.echo(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
     if problems:

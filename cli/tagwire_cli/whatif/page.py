@@ -85,10 +85,14 @@ def _plots(summary: Summary) -> "Sequence[Plot]":
         plots.append(_plot(f"Saved, packed as it is, by {section.title}, in percent", packed))
     total = summary.total.batches
     heads = [
-        (f"{saved} bytes", percent(count, total), f"{percent(count, total):.1f} %, {count} batches")
+        (f"{saved} bytes", percent(count, total), f"{percent(count, total):.1f} %, {_batches(count)}")
         for saved, count in summary.head_saved
     ]
     return [*plots, _plot("Batches by bytes saved in their heads", heads)]
+
+
+def _batches(count: int) -> str:
+    return "1 batch" if count == 1 else f"{count} batches"
 
 
 def _packed(measure: Measure) -> float:

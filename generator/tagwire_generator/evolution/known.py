@@ -1,16 +1,31 @@
-"""Checks against a lock that found nothing, so that a commit hook need not read all specs again.
+"""Checks against a lock that found nothing, so that a commit hook reads again only what changed.
 
-Kept with what generation keeps (`cache`): the key is the hash of the specs, the
-lock, the options and the generator, so what is known is never wrong.
+Kept with what generation keeps (`cache`): keys are hashes of all that a check
+follows from, so what is known is never wrong. Two things are kept: that a set as
+a whole broke nothing, for the commit that touches no spec; and which messages
+broke nothing, for the one that touches some. Messages that share an API key are
+known together, since a request says which versions of its response were offered.
+
+A message can be judged without the others as long as it keeps its name and its
+API key, and takes none of another's. Where that is not so, all are read.
 """
 
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tagwire_generator.cache import Cache, Entry, environment_key, key_of
-from tagwire_generator.evolution.check import Check
-from tagwire_generator.evolution.findings import Finding
 from tagwire_generator.settings import SpecSet
-from tagwire_generator.spec_files import find_specs
+from tagwire_generator.spec_files import SpecFile, find_specs
+
+if TYPE_CHECKING:  # what reads specs takes longer to import than to find that nothing changed
+    from tagwire_generator.evolution.check import Check
+    from tagwire_generator.evolution.findings import Finding
+    from tagwire_generator.evolution.lock import Lock, LockedMessage
+    from tagwire_generator.evolution.texts import SpecTexts
+
+    Read = Callable[[Collection[str]], SpecTexts]
+    """The specs of these files, by their names without `.json`."""
 
 __all__ = ["KnownCheck", "Memory"]
 
@@ -22,7 +37,7 @@ class KnownCheck:
     names: set[str]
     """The messages of both sides."""
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> "tuple[Finding, ...]":
         """None."""
         return ()
 
@@ -31,17 +46,94 @@ class Memory:
     """What is known of a spec set and its lock, as both are now."""
 
     def __init__(self, spec_set: SpecSet, lock: bytes) -> None:
-        specs = [(each.component, each.path.name, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
-        self._key = key_of(environment_key(spec_set), lock, *(part for spec in specs for part in spec))
+        self._files = [(each, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
+        self._environment = environment_key(spec_set)
+        parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
+        self._whole = key_of(self._environment, lock, *parts)
+        self._each = key_of(self._environment, "messages")
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """The check, if it found nothing."""
-        entry = self._cache.get(self._key)
+        """The check of the whole set, if it found nothing."""
+        entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
-    def keep(self, check: Check) -> None:
-        """Remember a check if it found nothing; what was known before is forgotten."""
-        if not check.findings():
-            self._cache.put(self._key, Entry({}, {"names": sorted(check.names)}))
-            self._cache.prune()
+    def check(self, lock: "Lock", read: "Read") -> "Check":
+        """The check of what is not known to be fine; of all where that can't be told apart."""
+        from tagwire_generator.evolution.check import Check
+
+        changed = self._changed(lock)
+        if changed is not None:
+            known = {each.name for each in lock.messages} - changed
+            part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known))
+            if _is_apart(part, lock):
+                return part
+        return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))
+
+    def keep(self, check: "Check", lock: "Lock") -> None:
+        """Remember what a check did not find; what was known before, and is not any more, is forgotten."""
+        findings = check.findings()
+        told = {finding.message_name for finding in findings}
+        # A file whose message has another name, or none, is read again each time: findings name the message.
+        told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.known}
+        fine = [key for key, names in self._groups(lock) if not names & told]
+        self._cache.put(self._each, Entry({}, {"fine": fine}))
+        if not findings:
+            self._cache.put(self._whole, Entry({}, {"names": sorted(check.names)}))
+        self._cache.prune()
+
+    def _changed(self, lock: "Lock") -> set[str] | None:
+        """The messages that are not known to be fine; None if one has no file, or nothing is known."""
+        entry = self._cache.get(self._each)
+        places = {(each.component, each.path.stem) for each, _ in self._files}
+        names = {name for _, name in places}
+        there = {(each.component, each.name) for each in lock.messages if each.current is not None}
+        if entry is None or not there <= places or len(names) != len(places):
+            return None
+        fine = set(entry.summary["fine"])
+        changed: set[str] = set()
+        for key, group in self._groups(lock):
+            changed |= group if key not in fine else set()
+        return changed
+
+    def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
+        """The messages that are known together, with the hash of all that they are."""
+        locked = {each.name: each for each in lock.messages}
+        files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
+        groups: dict[Any, set[str]] = {}
+        for name in {**locked, **files}:
+            api = _api(locked[name]) if name in locked else None
+            groups.setdefault(name if api is None else (api[0], api[2]), set()).add(name)
+        owners = sorted((each.name, repr(_api(each)), each.current is None) for each in lock.messages)
+        base = key_of(self._environment, repr(lock.options), repr(owners))
+        for names in groups.values():
+            parts: list[str | bytes] = []
+            for name in sorted(names):
+                file, data = files.get(name, (None, b""))
+                parts += [name, repr(locked.get(name)), file.component if file else "-", data]
+            yield key_of(base, *parts), names
+
+
+def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
+    """Component, kind and API key of a locked message; None for one without a key."""
+    tree = message.archive[-1].tree if message.current is None else message.current
+    return (message.component, tree["type"], tree["apiKey"]) if "apiKey" in tree else None
+
+
+def _is_apart(part: "Check", lock: "Lock") -> bool:
+    """Whether the messages of a part keep their names and keys, and new ones take none of the others."""
+    from tagwire_generator.evolution.pairing import api_of
+
+    owned = {_api(each) for each in lock.messages}
+    names = {each.name for each in lock.messages}
+    for spec in part.new.specs.values():
+        before = part.old.specs.get(spec.name)
+        if before is not None:
+            is_itself = api_of(before.spec) == api_of(spec)
+        elif spec.name in part.old.invalid:
+            is_itself = True
+        else:
+            is_itself = not names & {spec.name, *spec.aliases} and (api_of(spec) is None or api_of(spec) not in owned)
+        if not is_itself:
+            return False
+    return True

@@ -11,7 +11,7 @@ spec shows as the same few lines in the lock's diff. `about` texts are left out.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
@@ -86,6 +86,10 @@ class Lock:
             else:
                 invalid[message.name] = found
         return Baseline(specs, invalid)
+
+    def only(self, names: Collection[str]) -> "Lock":
+        """What it knows of these messages."""
+        return replace(self, messages=tuple(each for each in self.messages if each.name in names))
 
     def _read(self, message: LockedMessage) -> Released | tuple[Problem, ...]:
         trees = [edition.tree for edition in message.archive]

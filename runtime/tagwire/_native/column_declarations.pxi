@@ -1,6 +1,8 @@
 """What the headers of columns define, as Cython sees it."""
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.errno cimport EINVAL, ENOMEM
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "arrow_abi.h" nogil:
     int ARROW_FLAG_NULLABLE, ARROW_FLAG_MAP_KEYS_SORTED
@@ -27,6 +29,7 @@ cdef extern from "arrow_abi.h" nogil:
         int (*get_next)(ArrowStream_c *, ArrowArray_c *) noexcept nogil
         const char *(*get_last_error)(ArrowStream_c *) noexcept nogil
         void (*release)(ArrowStream_c *) noexcept nogil
+        void *private_data
 
 cdef extern from "columns.h" nogil:
     int TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT
@@ -41,20 +44,31 @@ cdef extern from "columns.h" nogil:
         int32_t first, end
     ctypedef struct tw_buffers:
         uint8_t *values
+        int64_t size
+    ctypedef struct tw_pool:
+        int64_t holders
     ctypedef struct tw_frame:
         tw_column *columns
         tw_level *levels
         tw_buffers *buffers
-    tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
-    void tw_drop_frame(tw_frame *)
-    void tw_complete(tw_frame *)
+        tw_frame **words
+        tw_pool *pool
+    void tw_put_offset(tw_buffers *, int64_t, int64_t)
+    int tw_make_room_for(tw_frame *, int32_t, int64_t)
     void tw_truncate(tw_frame *, int64_t)
     int tw_reserve(tw_frame *, int32_t, int64_t)
     void tw_put_bit(uint8_t *, int64_t, int)
     int tw_get_bit(const uint8_t *, int64_t)
     void tw_put_null(tw_frame *, int32_t, int64_t)
     int tw_put_bytes(tw_frame *, int32_t, int64_t, const uint8_t *, int64_t)
-    void tw_put_offset(tw_buffers *, int64_t, int64_t)
+
+cdef extern from "column_frames.h" nogil:
+    void tw_hold(tw_pool *)
+    void tw_drop_pool(tw_pool *)
+    tw_frame *tw_take_spare(tw_pool *)
+    tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
+    void tw_drop_frame(tw_frame *)
+    void tw_complete(tw_frame *)
 
 cdef extern from "column_source.h" nogil:
     int TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT, TW_SOURCE_BYTES, TW_SOURCE_VIEWS
@@ -125,7 +139,9 @@ cdef extern from "column_export.h" nogil:
     void tw_free(void *)
     void *tw_zeroed(size_t, size_t)
     int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
+    int tw_make_words_schema(ArrowSchema_c *)
     int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
+    int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
     void tw_add_to_stream(ArrowStream_c *, tw_frame *)
 
@@ -133,4 +149,5 @@ cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
     void *PyCapsule_GetPointer(object, const char *) except NULL
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
+    char *PyBytes_AsString(object)
     void *borrowed_pointer "PyCapsule_GetPointer"(PyObject *, const char *)

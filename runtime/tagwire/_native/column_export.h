@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "arrow_abi.h"
-#include "columns.h"
+#include "column_frames.h"
 
 /* ---------------------------------------------------------------- schemas */
 
@@ -21,6 +21,9 @@ static void tw_release_schema(struct ArrowSchema *schema)
             child->release(child);
         tw_free(child);
     }
+    if (schema->dictionary != NULL && schema->dictionary->release != NULL)
+        schema->dictionary->release(schema->dictionary);
+    tw_free(schema->dictionary);
     tw_free(schema->children);
     tw_free((void *)schema->format);
     tw_free((void *)schema->name);
@@ -58,9 +61,21 @@ fault:
     return TW_NO_MEMORY;
 }
 
+/* Makes it one of numbers that stand for texts; released where it fails. */
+static int tw_make_words_schema(struct ArrowSchema *schema)
+{
+    schema->dictionary = tw_zeroed(1, sizeof *schema);
+    if (schema->dictionary != NULL && tw_make_schema(schema->dictionary, "u", "", 0, 0) == 0)
+        return 0;
+    tw_release_schema(schema);
+    return TW_NO_MEMORY;
+}
+
 static int tw_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to)
 {
     if (tw_make_schema(to, from->format, from->name, from->flags, from->n_children) < 0)
+        return TW_NO_MEMORY;
+    if (from->dictionary != NULL && tw_make_words_schema(to) < 0)
         return TW_NO_MEMORY;
     for (int64_t index = 0; index < from->n_children; index++) {
         if (tw_copy_schema(from->children[index], to->children[index]) < 0) {
@@ -87,6 +102,9 @@ static void tw_release_array(struct ArrowArray *array)
             child->release(child);
         tw_free(child);
     }
+    if (array->dictionary != NULL && array->dictionary->release != NULL)
+        array->dictionary->release(array->dictionary);
+    tw_free(array->dictionary);
     tw_free(array->children);
     tw_drop_frame(exported->frame);
     tw_free(exported);
@@ -119,7 +137,7 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
     }
     tw_hold(frame);
     exported->frame = frame;
-    exported->buffers[0] = b->valid;
+    exported->buffers[0] = b->nulls ? b->valid : NULL;
     exported->buffers[1] = b->values;
     exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some want an address even for no bytes */
     array->private_data = exported;
@@ -136,6 +154,35 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
             return TW_NO_MEMORY;
         }
     }
+    if (frame->words[column] == NULL)
+        return 0;
+    array->dictionary = tw_zeroed(1, sizeof *array);
+    if (array->dictionary != NULL && tw_export_array(frame->words[column], 0, array->dictionary) == 0)
+        return 0;
+    tw_release_array(array);
+    return TW_NO_MEMORY;
+}
+
+/* Leaves a struct its first children, and adds another array, which it takes over. */
+static int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child)
+{
+    struct ArrowArray *added = tw_zeroed(1, sizeof *added), **children;
+    for (; array->n_children > kept; array->n_children--) {
+        struct ArrowArray *last = array->children[array->n_children - 1];
+        last->release(last);
+        tw_free(last);
+    }
+    children = tw_realloc(array->children, (size_t)(kept + 1) * sizeof *children);
+    if (children != NULL)
+        array->children = children;
+    if (added == NULL || children == NULL) {
+        tw_free(added);
+        child->release(child);
+        array->release(array);
+        return TW_NO_MEMORY;
+    }
+    *added = *child;
+    array->children[array->n_children++] = added;
     return 0;
 }
 

@@ -38,6 +38,8 @@ cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
         flags |= ARROW_FLAG_MAP_KEYS_SORTED
     cdef bytes format = column.format.encode(), name = column.name.encode()
     check(tw_make_schema(schema, format, name, flags, len(column.children)))
+    if column.is_words:
+        check(tw_make_words_schema(schema))
     try:
         for index, child in enumerate(column.children):
             fill_schema(schema.children[index], child)
@@ -71,6 +73,7 @@ cdef class ArrowStream:
     """Arrow arrays of one type, for whoever takes `__arrow_c_stream__`: pyarrow, polars, duckdb, nanoarrow."""
 
     cdef Shape shape
+    cdef object root
     cdef list chunks
 
     def __len__(self):
@@ -84,20 +87,20 @@ cdef class ArrowStream:
     @property
     def schema_text(self):
         """The Arrow type in words."""
-        return self.shape.root.type_text
+        return self.root.type_text
 
     def __repr__(self):
         return f"<{type(self).__name__} of {len(self)} rows: {self.schema_text}>"
 
     def __arrow_c_schema__(self):
-        return export_schema(self.shape.root)
+        return export_schema(self.root)
 
     def __arrow_c_stream__(self, requested_schema=None):
         cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
         cdef ArrowSchema_c schema
         cdef Chunk chunk
         capsule = PyCapsule_New(stream, "arrow_array_stream", drop_stream)
-        fill_schema(&schema, self.shape.root)
+        fill_schema(&schema, self.root)
         check(tw_make_stream(stream, &schema, len(self.chunks)))
         for chunk in self.chunks:
             tw_add_to_stream(stream, chunk.frame)
@@ -109,15 +112,78 @@ cdef class ArrowArray(ArrowStream):
 
     def __arrow_c_array__(self, requested_schema=None):
         cdef ArrowArray_c *array = <ArrowArray_c *>zeroed(sizeof(ArrowArray_c))
-        cdef Chunk chunk = self.chunks[0]
         capsule = PyCapsule_New(array, "arrow_array", drop_array)
-        check(tw_export_array(chunk.frame, 0, array))
-        return export_schema(self.shape.root), capsule
+        self.export(array)
+        return export_schema(self.root), capsule
+
+    cdef int export(self, ArrowArray_c *array) except -1:
+        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array))
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
     """What a call gives: an array for an array, a stream for a stream."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
+    made.root = shape.root
     made.chunks = chunks
     return made
+
+
+# ---------------------------------------------------------------- arrays that are made when they are asked for
+
+
+cdef class Pull:
+    """What a stream has that asks an iterator for its arrays."""
+
+    cdef object root, arrays
+    cdef bytes error
+
+
+cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gil:
+    cdef Pull pull = <Pull><object>stream.private_data
+    try:
+        fill_schema(out, pull.root)
+        return 0
+    except BaseException as error:
+        pull.error = str(error).encode()
+        return ENOMEM
+
+
+cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
+    cdef Pull pull = <Pull><object>stream.private_data
+    cdef ArrowArray array
+    out.release = NULL  # which says that there is none
+    try:
+        array = next(pull.arrays, None)
+        if array is not None:
+            array.export(out)
+        return 0
+    except MemoryError:
+        pull.error = b"out of memory"
+        return ENOMEM
+    except BaseException as error:
+        pull.error = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        return EINVAL
+
+
+cdef const char *pull_error(ArrowStream_c *stream) noexcept with gil:
+    cdef Pull pull = <Pull><object>stream.private_data
+    return NULL if pull.error is None else PyBytes_AsString(pull.error)
+
+
+cdef void drop_pull(ArrowStream_c *stream) noexcept with gil:
+    Py_DECREF(<object>stream.private_data)
+    stream.release = NULL
+
+
+def export_stream(root, arrays):
+    """A capsule "arrow_array_stream" of the arrays that an iterator gives, each when it is asked for."""
+    cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
+    cdef Pull pull = Pull()
+    pull.root, pull.arrays = root, iter(arrays)
+    capsule = PyCapsule_New(stream, "arrow_array_stream", drop_stream)
+    Py_INCREF(pull)
+    stream.private_data = <void *>pull
+    stream.get_schema, stream.get_next = pull_schema, pull_array
+    stream.get_last_error, stream.release = pull_error, drop_pull
+    return capsule

@@ -62,14 +62,18 @@ typedef struct {
     int64_t nulls;       /* counted in the end */
 } tw_buffers;
 
-typedef struct {
+typedef struct tw_column_frame tw_frame;
+typedef struct tw_frame_pool tw_pool;
+struct tw_column_frame {
     int64_t holders;     /* exported arrays, and whoever fills it */
     int32_t columns_count, levels_count;
     tw_column *columns;  /* a copy: the frame outlives the plan that it was filled by */
     tw_level *levels;
     tw_buffers *buffers;
+    tw_frame **words;    /* by column: the texts that its numbers stand for, or NULL */
     int64_t most;        /* elements of a list column, bytes of a text column */
-} tw_frame;
+    tw_pool *pool;       /* where it goes when nobody holds it any more; or NULL */
+};
 
 #if defined(_MSC_VER)
 #  include <intrin.h>
@@ -200,6 +204,12 @@ static TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
     return 0;
 }
 
+/* Room for so many bytes of texts, and some more: growing step by step would copy them. */
+static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
+{
+    return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
+}
+
 /* ---------------------------------------------------------------- values */
 
 static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, const uint8_t *data, int64_t size)
@@ -298,95 +308,6 @@ static TW_RARE void tw_truncate(tw_frame *frame, int64_t rows)
         else if (column->kind == TW_COLUMN_LIST) {
             frame->levels[column->inner].length = tw_get_offset(b, length);
             tw_mend_validity(frame, column->inner);
-        }
-    }
-}
-
-/* ---------------------------------------------------------------- from the first row to the last */
-
-static void tw_drop_frame(tw_frame *frame)
-{
-    if (frame == NULL || tw_let_go(frame) > 0)
-        return;
-    for (int32_t c = 0; c < frame->columns_count && frame->buffers != NULL; c++) {
-        tw_free(frame->buffers[c].valid);
-        tw_free(frame->buffers[c].values);
-        tw_free(frame->buffers[c].data);
-    }
-    tw_free(frame->columns);
-    tw_free(frame->buffers);
-    tw_free(frame->levels);
-    tw_free(frame);
-}
-
-static void *tw_zeroed(size_t count, size_t size)
-{
-    void *block = tw_realloc(NULL, count * size + 1);
-    if (block != NULL)
-        memset(block, 0, count * size);
-    return block;
-}
-
-/* An empty frame with room for `rows`; NULL without memory. The caller holds it. */
-static tw_frame *tw_new_frame(
-    const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most)
-{
-    tw_frame *frame = tw_zeroed(1, sizeof(tw_frame));
-    if (frame == NULL)
-        return NULL;
-    frame->holders = 1;
-    frame->columns = tw_zeroed((size_t)count, sizeof(tw_column));
-    frame->columns_count = count;
-    frame->levels_count = levels_count;
-    frame->most = most;
-    frame->buffers = tw_zeroed((size_t)count, sizeof(tw_buffers));
-    frame->levels = tw_zeroed((size_t)levels_count, sizeof(tw_level));
-    if (frame->columns == NULL || frame->buffers == NULL || frame->levels == NULL)
-        goto fault;
-    memcpy(frame->columns, columns, (size_t)count * sizeof(tw_column));
-    memcpy(frame->levels, levels, (size_t)levels_count * sizeof(tw_level));
-    for (int32_t level = 0; level < levels_count; level++)
-        if (tw_grow_level(frame, level, level ? 0 : rows) < 0)
-            goto fault;
-    for (int32_t c = 0; c < count; c++)
-        if (columns[c].kind == TW_COLUMN_BYTES || columns[c].kind == TW_COLUMN_LIST)
-            tw_put_offset(frame->buffers + c, 0, 0);
-    return frame;
-fault:
-    tw_drop_frame(frame);
-    return NULL;
-}
-
-static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
-{
-    int64_t nulls = 0;
-    for (int64_t at = 0; at < count;) {
-        if ((at & 7) == 0 && count - at >= 8 && valid[at >> 3] == 0xFF) {
-            at += 8;
-            continue;
-        }
-        nulls += !tw_get_bit(valid, at);
-        at++;
-    }
-    return nulls;
-}
-
-/* Gives back the room that nothing needs, and counts nulls. The frame is not changed after that. */
-static void tw_complete(tw_frame *frame)
-{
-    for (int32_t c = 0; c < frame->columns_count; c++) {
-        tw_buffers *b = frame->buffers + c;
-        const tw_level *level = frame->levels + frame->columns[c].level;
-        if (level->capacity > level->length && frame->columns[c].kind != TW_COLUMN_STRUCT)
-            (void)tw_resize(&b->values, tw_values_size(frame->columns + c, level->length));
-        if (b->room > b->size)
-            (void)tw_resize(&b->data, b->size);
-        if (b->valid == NULL)
-            continue;
-        b->nulls = tw_count_nulls(b->valid, level->length);
-        if (b->nulls == 0) {
-            tw_free(b->valid);
-            b->valid = NULL;
         }
     }
 }

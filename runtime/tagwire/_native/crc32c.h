@@ -16,6 +16,7 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* reflected */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* of magic 0 and 1, where no library can be asked */
 
 #define TW_LANE 1024 /* bytes of each of three sums that the processor works on at once */
 
@@ -25,12 +26,12 @@ typedef struct {
     int by_processor;
 } tw_crc32c_tables;
 
-static inline void tw_crc32c_prepare(tw_crc32c_tables *t)
+static inline void tw_crc_prepare(tw_crc32c_tables *t, uint32_t polynomial)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
         for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (TW_CRC32C_POLYNOMIAL & (0u - (crc & 1)));
+            crc = crc >> 1 ^ (polynomial & (0u - (crc & 1)));
         t->table[0][byte] = crc;
     }
     for (int slice = 1; slice < 8; slice++)
@@ -46,6 +47,11 @@ static inline void tw_crc32c_prepare(tw_crc32c_tables *t)
             t->over[byte][value] = crc;
         }
     t->by_processor = 0;
+}
+
+static inline void tw_crc32c_prepare(tw_crc32c_tables *t)
+{
+    tw_crc_prepare(t, TW_CRC32C_POLYNOMIAL);
 #ifdef TW_HAS_SSE42
     __builtin_cpu_init();
     t->by_processor = __builtin_cpu_supports("sse4.2") != 0;
@@ -98,6 +104,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
+/* Of whichever polynomial the tables were prepared for. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

@@ -2,7 +2,7 @@
 #ifndef TAGWIRE_DEFAULTS_H
 #define TAGWIRE_DEFAULTS_H
 
-#include "plan.h"
+#include "plain.h"
 
 /* An object with empty slots. */
 static inline PyObject *tw_new_object(const tw_class *made, int untracked)

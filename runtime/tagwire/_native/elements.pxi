@@ -44,6 +44,20 @@ cdef class Elements:
         self.kept = builder.kept
         self.depth = struct.depth
 
+    def layout(self):
+        """The layout of an element."""
+        return self.source
+
+    @property
+    def structure(self):
+        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
+
+    @property
+    def registers(self):
+        """Where the inputs are kept, by name."""
+        return {name: self.places[index] for index, name in enumerate(self.inputs)}
+
     cdef int fill(self, int64_t *known, object inputs) except -1:
         cdef Py_ssize_t index
         start_registers(known)

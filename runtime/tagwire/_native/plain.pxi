@@ -1,6 +1,6 @@
 """What is rare: values that are not of the plain kind, made plain for the hot loops; unknown tags; comparing.
 
-The C side calls these by their names (declared in plan.h). Each takes what the pure engine takes, by the pure engine's
+The C side calls these by their names (declared in plain.h). Each takes what the pure engine takes, by the pure engine's
 own functions where it has some, and refuses with an exception that the engine takes for a fault.
 """
 

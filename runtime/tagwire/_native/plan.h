@@ -137,14 +137,4 @@ typedef struct {
 /* Faults: functions return NULL or -1. Without an exception it is bytes or a value that the layout refuses, and the
  * interpreter says where; with one, it is whatever Python raised. */
 
-/* ---------------------------------------------------------------- in Cython: what is rare (plain.pxi) */
-
-static PyObject *tw_plain_bool(PyObject *value);
-static PyObject *tw_plain_uuid(PyObject *value);
-static PyObject *tw_plain_binary(PyObject *value);
-static PyObject *tw_plain_array(PyObject *value);
-static PyObject *tw_plain_struct(const tw_struct *s, PyObject *value);
-static PyObject *tw_other_tags(const tw_struct *s, PyObject *unknown);
-static int tw_values_differ(PyObject *value, PyObject *other);
-
 #endif

@@ -8,6 +8,12 @@ cdef enum:
     STACK = 1024  # bytes that are written before memory is asked for
     SLACK = 64  # room that may be asked for behind the last byte
 
+cdef extern from "Python.h":
+    object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
+
+cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
+
+
 @final
 @no_gc_clear
 cdef class Plan:
@@ -45,6 +51,11 @@ cdef class Plan:
     def layout(self):
         """The layout that this plan was made of."""
         return self.source
+
+    @property
+    def structure(self):
+        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
 
     def __repr__(self):
         return f"<native serializer of {self.source}>"

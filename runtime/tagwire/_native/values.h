@@ -6,6 +6,7 @@
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
 
+#include "plain.h"
 #include "wire.h"
 
 /* ---------------------------------------------------------------- reading */
@@ -72,13 +73,6 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
 }
 
 /* What the bits of a varint that is signed mean. */
-static inline int64_t tw_signed(const tw_field *f, uint64_t x)
-{
-    if (f->zigzag == TW_ZIGZAG)
-        return tw_from_zigzag(x);
-    return f->zigzag == TW_TWOS_COMPLEMENT && f->bits == 32 ? (int32_t)x : (int64_t)x;
-}
-
 static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;

@@ -81,6 +81,14 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
+/* The number that a varint field has for these bits. */
+static inline int64_t tw_signed(const tw_field *f, uint64_t x)
+{
+    if (f->zigzag == TW_ZIGZAG)
+        return tw_from_zigzag(x);
+    return f->zigzag == TW_TWOS_COMPLEMENT && f->bits == 32 ? (int32_t)x : (int64_t)x;
+}
+
 static inline int tw_varint_width(uint64_t x)
 {
     int width = 1;

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message import Message
 
-__all__ = ["PureDecoder", "PureEncoder", "export_schema"]
+__all__ = ["PureDecoder", "PureEncoder", "array_of", "export_schema", "export_stream", "struct_of"]
 
 _PLAIN = {
     "b": "bool_",
@@ -53,6 +53,26 @@ def _pyarrow() -> Any:
 def export_schema(column: Column) -> Any:
     """A column's type as a capsule "arrow_schema"."""
     return _type(column).__arrow_c_schema__()
+
+
+def array_of(column: Column, values: list[Any]) -> Any:
+    """Python values as an array of a column's type. Raises ColumnError where there is no pyarrow."""
+    return _pyarrow().array(values, _type(column))
+
+
+def struct_of(column: Column, arrays: list[Any]) -> Any:
+    """Arrays as the fields of one struct array."""
+    pa = _pyarrow()
+    type = _type(column)
+    return pa.StructArray.from_arrays(arrays, fields=[type.field(index) for index in range(type.num_fields)])
+
+
+def export_stream(column: Column, arrays: Iterator[Any]) -> Any:
+    """A capsule "arrow_array_stream" of struct arrays, each made when it is asked for."""
+    pa = _pyarrow()
+    schema = pa.schema(_type(column))
+    batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
+    return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__()
 
 
 class _Pure:
@@ -179,6 +199,10 @@ def _type(column: Column) -> Any:
     if column.format == "+m":
         key, value = column.children[0].children
         return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
+    if column.is_words:
+        return pa.dictionary(pa.int32(), pa.string())
+    if column.format == "tsm:UTC":
+        return pa.timestamp("ms", tz="UTC")
     return pa.binary(16) if column.format == "w:16" else getattr(pa, _PLAIN[column.format])()
 
 

@@ -41,6 +41,7 @@ _TYPE_NAMES: Final = {
     "l": "int64",
     "L": "uint64",
     "g": "double",
+    "tsm:UTC": "timestamp[ms, UTC]",
     "w:16": "fixed_size_binary[16]",
     "u": "string",
     "z": "binary",
@@ -71,7 +72,7 @@ def type_name(format: str) -> str:
 class Column:
     """A column: its name, its Arrow type, and what stands where a message has no value for it."""
 
-    __slots__ = ("children", "cls", "default", "format", "name", "nullable")
+    __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable")
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class Column:
         default: Any = None,
         children: tuple["Column", ...] = (),
         cls: Any = None,
+        is_words: bool = False,
     ) -> None:
         self.name = name
         self.format = format
@@ -91,6 +93,8 @@ class Column:
         self.children = children
         self.cls = cls
         """The data class of a struct's values."""
+        self.is_words = is_words
+        """Of numbers (`i`): whether they stand for texts, of which few are different."""
 
     def child(self, name: str) -> "Column | None":
         """The child of a name, or None."""
@@ -112,7 +116,7 @@ class Column:
         if self.format == "+m":
             key, value = self.children[0].children
             return f"map<{key.type_text}, {value.type_text}>"
-        return _TYPE_NAMES[self.format]
+        return "dictionary<int32, string>" if self.is_words else _TYPE_NAMES[self.format]
 
     def __str__(self) -> str:
         return f"{self.name}: {self.type_text}{'' if self.nullable else ' not null'}"

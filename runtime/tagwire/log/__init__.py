@@ -1,6 +1,7 @@
 """Logs without a broker: segments, partitions and whole folders of them, as brokers from 0.8 to 4.4 leave them behind.
 
     read                            batches of a segment file or a partition's folder
+    columns                         the same as Arrow columns
     Segment, Partition, LogDirectory
     OffsetIndex, TimeIndex, ...     what stands beside segments
     LogError, LogPathError          what is wrong, and where
@@ -9,6 +10,7 @@ docs/logs.md explains them. Packed batches and CRC-32C need the extra `records`.
 """
 
 from tagwire.log.checkpoints import EpochStart, TopicPartition
+from tagwire.log.column_stream import LogColumns, columns
 from tagwire.log.directory import LogDirectory, find_partitions
 from tagwire.log.errors import LogError, LogLimitError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
@@ -21,6 +23,7 @@ __all__ = [
     "RULES",
     "AbortedTransaction",
     "EpochStart",
+    "LogColumns",
     "LogDirectory",
     "LogError",
     "LogLimitError",
@@ -33,6 +36,7 @@ __all__ = [
     "TimeEntry",
     "TimeIndex",
     "TopicPartition",
+    "columns",
     "find_partitions",
     "read",
 ]

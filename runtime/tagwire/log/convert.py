@@ -11,8 +11,7 @@ compaction has emptied. They are left out, and counted as losses.
 """
 
 import shutil
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -21,18 +20,26 @@ from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.errors import LogPathError, placed
+from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
-from tagwire.log.writing import SegmentWriter
+from tagwire.log.whole_folder import whole_folder
+from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
 from tagwire.shown import shown
 
-__all__ = ["Conversion", "ConvertReport", "carry_directory_files", "convert_partition"]
+__all__ = [
+    "Conversion",
+    "ConvertReport",
+    "carried_files",
+    "carry_directory_files",
+    "convert_partition",
+    "convert_segment",
+]
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
 """What the positions of an index reach."""
@@ -154,37 +161,31 @@ def convert_partition(
     there already, or can't be written.
     """
     with whole_folder(Path(target)) as folder:
-        converter = _Converter(folder, conversion, tell)
-        reports = [converter.segment(segment) for segment in partition.segments]
-        _carry_files(partition, folder, conversion)
+        transactions = Transactions()
+        reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
+        for path in carried_files(partition, conversion):
+            shutil.copyfile(path, folder / path.name)
     return reports
 
 
-@contextmanager
-def whole_folder(target: Path) -> Generator[Path]:
-    """A folder to fill, which becomes `target` when that ends well, and else is gone."""
-    if target.exists():
-        raise LogPathError(f"{target}: it is there already; nothing is written over")
-    made = target.with_name(f".{target.name}.partial")
-    try:
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        yield made
-        made.rename(target)
-    except OSError as error:
-        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+def convert_segment(
+    segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
+) -> ConvertReport:
+    """Write a segment, converted, to a folder that is there; `transactions` knows those of the segments before it.
+
+    Raises LogError, EncodeError.
+    """
+    return _Converter(folder, conversion, transactions, tell).segment(segment)
 
 
 class _Converter:
-    """The segments of one partition, in order."""
+    """One segment."""
 
-    def __init__(self, folder: Path, conversion: Conversion, tell: Tell | None) -> None:
+    def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
         self.folder = folder
         self.conversion = conversion
         self.tell = tell
-        self.transactions = Transactions()
+        self.transactions = transactions
         self.rules = BatchRules([])
 
     def segment(self, segment: Segment) -> ConvertReport:
@@ -226,9 +227,7 @@ class _Segments:
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
-        self.kinds = {"index", "txnindex"}
-        if segment.beside("timeindex") or not segment.beside("index"):
-            self.kinds.add("timeindex")  # else the segment is of a broker before timestamps
+        self.kinds = index_kinds(segment)
         self.transactions = transactions
         self.writer = self._next(segment.base_offset or 0)
         self.bytes = 0
@@ -258,23 +257,25 @@ class _Segments:
 # ---------------------------------------------------------------- what stands beside segments
 
 
-def _carry_files(partition: Partition, folder: Path, conversion: Conversion) -> None:
-    """What does not depend on how records are laid out; of producers, what is still true."""
+def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
+    """What does not depend on how records are laid out, and is copied as it is; of producers, what is still true."""
+    found = []
     for path in partition.files:
         name = log_file(path)
         is_snapshot = name is not None and not name.state and name.kind == "snapshot"
         is_metadata = name is not None and not name.state and name.kind == "checkpoint"
         if path.name in _CARRIED or is_metadata or (is_snapshot and conversion.is_one_to_one):
-            shutil.copyfile(path, folder / path.name)
+            found.append(path)
+    return found
 
 
-def carry_directory_files(source: Path, target: Path, conversion: Conversion) -> None:
+def carry_directory_files(source: Path, target: Path, *, keeps_producers: bool) -> None:
     """Copy who the broker is, and its checkpoints of offsets, from one folder of logs to another.
 
     The mark of a clean stop is left out where snapshots of producers were: a broker then reads them from the records.
     """
     names = [path for path in source.iterdir() if path.is_file() and path.name.endswith(("-checkpoint", ".properties"))]
-    if (source / _CLEAN).is_file() and conversion.is_one_to_one:
+    if (source / _CLEAN).is_file() and keeps_producers:
         names.append(source / _CLEAN)
     for path in names:
         if not (target / path.name).exists():

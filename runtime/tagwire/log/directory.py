@@ -22,16 +22,23 @@ def is_partition(path: Path) -> bool:
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
-    """The partitions in a folder and in the folders below it, in the order of their names. Raises LogPathError."""
+    """The partitions in a folder and in the folders below it, in the order of their names. Raises LogPathError.
+
+    What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name.
+    """
     try:
         if is_partition(path.absolute()):
             yield Partition(path)
             return
-        below = sorted(each for each in path.iterdir() if each.is_dir())
+        below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
     for each in below:
         yield from find_partitions(each)
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith(".") and partition_name(path) is None
 
 
 class LogDirectory:

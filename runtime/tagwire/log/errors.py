@@ -55,7 +55,9 @@ def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoRe
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """The same fault with its file; `error.offset` counts from `position` of it."""
+    """The same fault with its file; `error.offset` counts from `position` of it, unless it has its file already."""
+    if isinstance(error, LogError):
+        return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
     return kind(
         file,

@@ -33,14 +33,15 @@ class LossReport:
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         """Count losses of a batch."""
         for loss in losses:
-            self._count(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
+            self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
 
     def merge(self, other: "LossReport") -> None:
         """Count what another report has."""
         for row in other.rows():
-            self._count(row)
+            self.add_row(row)
 
-    def _count(self, row: LossRow) -> None:
+    def add_row(self, row: LossRow) -> None:
+        """Count a kind of loss, as often as its row says."""
         known = self._rows.get((row.path, row.reason))
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 

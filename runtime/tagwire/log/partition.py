@@ -18,6 +18,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.errors import LogPathError, refuse
 from tagwire.log.names import LogFile, log_file, partition_name
+from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
@@ -93,8 +94,8 @@ class Partition:
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
-        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield batch
+        for segment, position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield PlacedBatch(batch, str(segment.path), position)
 
     def placed_batches(
         self,
@@ -105,13 +106,13 @@ class Partition:
         partial: bool = False,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """As `batches`, each with its segment and its position in it."""
-        for segment, is_first in self._from(start_offset):
+        for segment, is_first in self.segments_from(start_offset):
             start = start_offset if is_first else None
             is_last = segment is self.segments[-1]
             for position, batch in segment.placed_batches(start, format, limits, partial=partial and is_last):
                 yield segment, position, batch
 
-    def _from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
+    def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """The segments from the one on that may have this offset; whether it is looked for in this one.
 
         An offset that the first of them lacks is in the next ones' first batch.

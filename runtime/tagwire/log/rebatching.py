@@ -17,7 +17,7 @@ from tagwire.log.errors import placed
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
 from tagwire.varint import uvarint_bytes
 
-__all__ = ["BatchSize", "Piece", "as_they_are", "rebatched"]
+__all__ = ["BatchSize", "Piece", "as_they_are", "builder_like", "rebatched"]
 
 _INT32: Final = 0x7FFFFFFF
 _HEAD: Final = 61
@@ -144,24 +144,28 @@ class _Group:
         return Piece(self.position, self.source_bytes, self.source_batches, batch, self.first.compression)
 
     def _built(self) -> RecordBatch:
-        first = self.first
-        numbers: dict[str, Any] = {
-            "partition_leader_epoch": first.partition_leader_epoch,
-            "producer_id": first.producer_id,
-            "producer_epoch": first.producer_epoch,
-            "base_sequence": self.base_sequence,
-        }
+        changes: dict[str, Any] = {"base_sequence": self.base_sequence}
         if self.format.records is not None:  # sets of messages end with their last message
-            numbers |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        builder = BatchBuilder(
-            self.format,
-            timestamp_type=first.timestamp_type,
-            append_time=first.max_timestamp if first.timestamp_type == "append" else -1,
-            is_transactional=first.is_transactional,
-            delete_horizon_ms=first.delete_horizon_ms,
-            **numbers,
-        )
+            changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
+        builder = builder_like(self.first, self.format, compression="none", **changes)
         return builder.extend(self.records).build()
+
+
+def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
+    """A builder for a batch with the flags and the producer of this one; `changes` as for BatchBuilder."""
+    settings: dict[str, Any] = {
+        "compression": batch.compression,
+        "timestamp_type": batch.timestamp_type,
+        "append_time": batch.max_timestamp if batch.timestamp_type == "append" else -1,
+        "partition_leader_epoch": batch.partition_leader_epoch,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "is_transactional": batch.is_transactional,
+        "is_control": batch.is_control,
+        "delete_horizon_ms": batch.delete_horizon_ms,
+    }
+    return BatchBuilder(format, **settings | changes)
 
 
 def _key(batch: RecordBatch) -> tuple[Any, ...]:

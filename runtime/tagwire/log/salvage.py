@@ -21,13 +21,14 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules
 from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError
 from tagwire.log.partition import Partition
 from tagwire.log.rules import Problem
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 from tagwire.log.verify import leader_epoch_problems, problem_of
+from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter
 
 __all__ = ["SalvageReport", "salvage"]
@@ -67,20 +68,8 @@ def salvage(
     Nothing is there before all of it is. `tell` is told how many more bytes were read. Raises LogPathError where the
     folder is there already, or can't be written.
     """
-    target = Path(output) / partition.path.absolute().name
-    if target.exists():
-        raise LogPathError(f"{target}: it is there already; nothing is written over")
-    made = target.with_name(f".{target.name}.partial")
-    try:
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        reports = list(_Salvage(made, format, limits, tell).partition(partition))
-        made.rename(target)
-    except OSError as error:
-        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-    return reports
+    with whole_folder(Path(output) / partition.path.absolute().name) as folder:
+        return list(_Salvage(folder, format, limits, tell).partition(partition))
 
 
 class _EpochRun(NamedTuple):

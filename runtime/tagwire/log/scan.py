@@ -13,6 +13,7 @@ so nothing but zeros up to the end of the file is the end of the data.
 import mmap
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from mmap import PAGESIZE
 from os import SEEK_END
 from pathlib import Path
 from struct import Struct
@@ -24,6 +25,7 @@ from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.records import Format, RecordBatch, format_of, read_batches
+from tagwire.records.reading import read_outline
 from tagwire.varint import read_uvarint
 
 __all__ = ["Place", "Scan", "is_zeros", "mapped"]
@@ -39,6 +41,8 @@ _LEAST: Final = {0: 14, 1: 22, 2: 49}
 _LONGEST_HEAD: Final = 64
 """Where the length of a batch ends at the latest, whatever its format."""
 _ZEROS_AT_ONCE: Final = 1 << 16
+_HELD: Final = 16 << 20
+"""Bytes of a map that stay in memory behind the place that is read."""
 
 
 class Place(NamedTuple):
@@ -82,6 +86,7 @@ class Scan:
         self.data = data
         self.known: Format | None = None if format == "auto" else format_of(format)
         self.limits = limits
+        self._held_from = 0
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
         """Each batch from here on with its position; with `partial`, one that is cut off at the end is left out.
@@ -113,6 +118,14 @@ class Scan:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
 
+    def outline(self, position: int) -> RecordBatch:
+        """The head of the batch at this position; its checksum is not looked at. Raises LogError."""
+        data = self.data[position : position + self.size(position)]
+        try:
+            return read_outline(data, self.known, self.limits)
+        except DecodeError as error:
+            raise placed(error, self.file, "TWL105", position) from None
+
     def places(self, position: int = 0) -> Iterator[Place]:
         """Where batches are, by their heads; their checksums are not looked at. Raises LogError."""
         while not self.ends_at(position):
@@ -133,10 +146,19 @@ class Scan:
             offset = self.batch(position).last_offset
         return Place(position, size, offset)
 
+    def _let_go(self, position: int) -> None:
+        """Give back the pages before this position: what was read of a map counts as the memory of its reader."""
+        end = position // PAGESIZE * PAGESIZE
+        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and end > self._held_from:
+            self.data.madvise(mmap.MADV_DONTNEED, self._held_from, end - self._held_from)
+        self._held_from = end
+
     # ------------------------------------------------------------ lengths
 
     def size(self, position: int) -> int:
         """The bytes of the batch at this position, as its head says; they are there. Raises LogError."""
+        if not 0 <= position - self._held_from < _HELD:
+            self._let_go(position)
         size = self._size_as_found(position) if self.known is None else self._size_as_known(position, self.known)
         left = len(self.data) - position
         if size > left:

@@ -9,6 +9,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import log_file, segment_file
+from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch
 
@@ -47,8 +48,8 @@ class Segment:
         One pass, in the memory of a batch. Raises LogError at the first batch that is not right. With `partial`, a
         last batch that is cut off is left out.
         """
-        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield batch
+        for position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield PlacedBatch(batch, str(self.path), position)
 
     def placed_batches(
         self,
@@ -58,10 +59,10 @@ class Segment:
         *,
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """As `batches`, each with its position in the file."""
+        """As `batches`, each with its position in the file; faults in its records have their offset in the batch."""
         with mapped(self.path) as data:
             scan = Scan(str(self.path), data, format, limits)
-            position = 0 if start_offset is None else self._position(scan, start_offset)
+            position = 0 if start_offset is None else self.position_of(scan, start_offset)
             yield from scan.batches(position, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
@@ -71,6 +72,25 @@ class Segment:
             for place in Scan(str(self.path), data, format).places():
                 last = place.last_offset
             return None if last is None else last + 1
+
+    def position_of(self, scan: Scan, offset: int) -> int:
+        """Where the first batch begins that has this offset, or a later one.
+
+        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
+        a whole batch stands there that begins no later than the offset.
+        """
+        start = 0
+        try:
+            hint = self.offset_index.position(offset) if self.offset_index else 0
+            if hint and scan.batch(hint).base_offset <= offset:
+                start = hint
+        except LogError:
+            start = 0
+        place = None
+        for place in scan.places(start):
+            if place.last_offset >= offset:
+                return place.position
+        return place.position + place.size if place else 0
 
     # ------------------------------------------------------------ what stands beside it
 
@@ -100,25 +120,6 @@ class Segment:
         """The `.txnindex`, empty where there is none. Raises LogError."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
-
-    def _position(self, scan: Scan, offset: int) -> int:
-        """Where the first batch begins that has this offset, or a later one.
-
-        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
-        a whole batch stands there that begins no later than the offset.
-        """
-        start = 0
-        try:
-            hint = self.offset_index.position(offset) if self.offset_index else 0
-            if hint and scan.batch(hint).base_offset <= offset:
-                start = hint
-        except LogError:
-            start = 0
-        place = None
-        for place in scan.places(start):
-            if place.last_offset >= offset:
-                return place.position
-        return place.position + place.size if place else 0
 
     def __repr__(self) -> str:
         return f"<segment {self.path}>"

@@ -18,6 +18,15 @@ class Transactions:
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
         """Producer, and the first offset of its transaction."""
+        self.ended: set[int] = set()
+        """Producers that have ended one."""
+
+    def followed_by(self, later: "Transactions") -> "Transactions":
+        """What is known after a segment that was looked at by itself."""
+        found = Transactions()
+        found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
+        found.ended = self.ended | later.ended
+        return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Take the next batch; if it is the marker that aborts a transaction with records, that one.
@@ -31,6 +40,7 @@ class Transactions:
             return None
         if seen.marker not in (ABORT, COMMIT):
             return None
+        self.ended.add(batch.producer_id)
         first = self.open.pop(batch.producer_id, None)
         if first is None or seen.marker != ABORT:
             return None

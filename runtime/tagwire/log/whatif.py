@@ -70,6 +70,19 @@ class Measure:
         self.seconds = 0.0
         """Of processor time, to read and convert."""
 
+    def counts(self) -> dict[str, Any]:
+        """Every count as what JSON can hold, and `of` takes back."""
+        counts = {name: getattr(self, name) for name in self.__slots__}
+        return counts | {"head_saved": sorted(self.head_saved.items())}
+
+    @classmethod
+    def of(cls, counts: dict[str, Any]) -> "Measure":
+        """The measure with these counts."""
+        found = cls()
+        for name, count in counts.items():
+            setattr(found, name, Counter(dict(count)) if name == "head_saved" else count)
+        return found
+
     def add(self, other: "Measure") -> None:
         """Count what another one has counted."""
         for name in self.__slots__:

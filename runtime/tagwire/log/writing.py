@@ -10,15 +10,22 @@ from types import TracebackType
 from typing import Final
 
 from tagwire.log.archive import archive
-from tagwire.log.batch_rules import Seen
+from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
 from tagwire.log.names import segment_file
+from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 
-__all__ = ["SegmentWriter"]
+__all__ = ["SegmentWriter", "index_kinds", "transaction_index"]
 
 _INTERVAL: Final = 4096
 _VERSION: Final = Struct(">h")
+
+
+def index_kinds(segment: Segment) -> set[str]:
+    """The indexes that a segment is to have: a time index not where its broker was before timestamps."""
+    has_times = segment.beside("timeindex") or not segment.beside("index")
+    return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 
 class SegmentWriter:
@@ -88,3 +95,15 @@ def _entry(aborted: AbortedTransaction) -> bytes:
     cls = archive()["AbortedTxn"]
     version = cls.VERSIONS.highest
     return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
+
+
+def transaction_index(segment: Segment, transactions: Transactions) -> bytes:
+    """The transaction index of a segment behind others, whose transactions are known. Raises LogError."""
+    rules, data = BatchRules([]), bytearray()
+    for position, batch in segment.placed_batches():
+        if batch.is_transactional or batch.is_control:
+            seen = rules.check(position, batch, None) if batch.is_control else Seen(position, batch, len(batch), None)
+            aborted = transactions.see(seen)
+            if aborted:
+                data += _entry(aborted)
+    return bytes(data)

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
-def read_batch(buf: bytes, pos: int, format: Format, limits: Limits) -> "RecordBatch":
-    """The batch, or outermost message, at `pos`; the checksum is held against its bytes.
+def read_batch(buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False) -> "RecordBatch":
+    """The batch, or outermost message, at `pos`; the checksum is held against its bytes, but for an outline.
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
-    plan = format.plans.head
+    plan = format.plans.outline if outline else format.plans.head
+    layout = format.outline if outline else format.head
     has_records = format.records is not None  # packed or not, they stay where they are
     if plan is not None:
         head, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
         raw = memoryview(buf) if has_records else buf
-        head, end = decode(format.head, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
+        head, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
     return RecordBatch(format, head, buf, pos, end, limits)
 
 
@@ -65,6 +66,16 @@ class RecordBatch:
     def format(self) -> str:
         """The format's name."""
         return self._format.name
+
+    @property
+    def described_by(self) -> Format:
+        """The format itself."""
+        return self._format
+
+    @property
+    def limits(self) -> Limits:
+        """What bounds its records."""
+        return self._limits
 
     @property
     def magic(self) -> int:
@@ -193,7 +204,7 @@ class RecordBatch:
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
-            walk, self._begun = self._begun or self._walk(), None
+            walk, self._begun = self._begun or self.walk(), None
             return iter(walk)
         if self._messages is not None:
             return iter(self._messages)
@@ -201,7 +212,8 @@ class RecordBatch:
 
         return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
 
-    def _walk(self) -> Walk:
+    def walk(self) -> Walk:
+        """The way through its records, unpacked; not for messages, which have none. Raises DecodeError, LimitError."""
         payload = self._head["payload"]
         pos = self._end - len(payload)
         if self.codec == "none":
@@ -217,7 +229,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        self._begun = self._begun or self._walk()  # unpacked once, for the iteration that often follows
+        self._begun = self._begun or self.walk()  # unpacked once, for the iteration that often follows
         return self._begun.count() or 0
 
     @cached_property

@@ -222,7 +222,7 @@ class BatchBuilder:
         """The records as bytes: in straight lines, and where these refuse one, by the layout, which says why."""
         records = self.format.records
         assert records is not None
-        if plain_records.fits(self.format) and not any(record.tombstone is not None for record in self.records):
+        if self.format.is_plain and not any(record.tombstone is not None for record in self.records):
             with_attributes = plain_records.has_attributes(self.format.record, head)
             with suppress(*plain_records.REFUSALS):
                 return bytes(

@@ -16,7 +16,9 @@ from tagwire.errors import SchemaError
 from tagwire.layout import (
     Array,
     Bits,
+    Checksum,
     Count,
+    Fixed,
     Item,
     Layout,
     Nested,
@@ -25,6 +27,7 @@ from tagwire.layout import (
 )
 from tagwire.layout_writer import encode
 from tagwire.record_format import RecordFormat
+from tagwire.records import plain_records
 from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
 
@@ -110,6 +113,20 @@ class Format:
             for item in self.root.items
         )
         return Layout(self.name, None, StructLayout(self.root.name, items))
+
+    @cached_property
+    def outline(self) -> Layout:
+        """The head with its checksum as a number that nothing is held against: for who does not look at records."""
+        number = Fixed(WIRE_TYPES["uint32"])
+        items = (
+            item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.head.root.items
+        )
+        return Layout(self.name, None, StructLayout(self.root.name, tuple(items)))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether records have the shape of magic 2's, which straight lines read."""
+        return self.records is not None and plain_records.fits(self)
 
     @cached_property
     def plans(self) -> Plans:

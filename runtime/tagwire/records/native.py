@@ -9,6 +9,7 @@ format alone, there are no plans, and the interpreter reads and writes.
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.engines import engine
@@ -58,6 +59,7 @@ class Plans:
     """Records, and messages as records, one behind the other."""
 
     def __init__(self, format: "Format") -> None:
+        self._format = format
         if engine() == "python":
             return
         from tagwire._engine import Elements, NotNative, Plan
@@ -69,6 +71,15 @@ class Plans:
                 self.records = Elements(layout, **_aspects(format, layout))
         except NotNative:
             pass
+
+    @cached_property
+    def outline(self) -> "Plan | None":
+        """The head without regard to its checksum."""
+        if self.head is None:
+            return None
+        from tagwire._engine import Plan
+
+        return Plan(self._format.outline)
 
     def inputs(self, given: dict[str, int], head: dict[str, Any]) -> tuple[Any, ...]:
         """What the plan of the records has to know."""

@@ -20,7 +20,7 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.varint import read_uvarint
 
-__all__ = ["batch_at", "nearest_format", "read_batches"]
+__all__ = ["batch_at", "nearest_format", "read_batches", "read_outline"]
 
 _MAGIC_AT: Final = 16
 _BY_MAGIC: Final = ("v0", "v1", "v2")
@@ -61,6 +61,16 @@ def batch_at(buf: bytes, pos: int, known: Format | None, limits: Limits) -> Reco
     return read_batch(buf, pos, known, limits) if known else _found(buf, pos, limits)
 
 
+def read_outline(buf: bytes, known: Format | None, limits: Limits) -> RecordBatch:
+    """The first batch of `buf` without regard to its checksum; where two formats could be meant, that decides still."""
+    if known is None:
+        names = _candidates(buf, 0)
+        if len(names) != 1:
+            return _found(buf, 0, limits)
+        known = format_of(names[0])
+    return read_batch(buf, 0, known, limits, outline=True)
+
+
 def nearest_format(buf: bytes, pos: int) -> Format:
     """The format that bytes at fault are most likely of: by the magic byte, else v2."""
     magic = buf[pos + _MAGIC_AT] if len(buf) - pos > _MAGIC_AT else 2
@@ -69,13 +79,11 @@ def nearest_format(buf: bytes, pos: int) -> Format:
 
 def _found(buf: bytes, pos: int, limits: Limits) -> RecordBatch:
     """The batch at `pos`, of whichever format it is."""
-    magic = buf[pos + _MAGIC_AT] if len(buf) - pos > _MAGIC_AT else None
-    names = [_BY_MAGIC[magic]] if magic is not None and magic < len(_BY_MAGIC) else []
-    if _may_be_v3(buf, pos):
-        names.append(_TRIED)
+    names = _candidates(buf, pos)
     if len(names) == 1:
         return read_batch(buf, pos, format_of(names[0]), limits)
     if not names:
+        magic = buf[pos + _MAGIC_AT] if len(buf) - pos > _MAGIC_AT else None
         found = f"{len(buf) - pos} bytes" if magic is None else f"magic {magic}"
         _refuse(pos + (0 if magic is None else _MAGIC_AT), found, "a batch of magic 0, 1, 2 or 3")
     right, faults = [], []
@@ -90,6 +98,13 @@ def _found(buf: bytes, pos: int, limits: Limits) -> RecordBatch:
     if right:
         _refuse(pos, f"a batch that is right as {both}", "one of them; name the format")
     _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(faults)}", "one of them")
+
+
+def _candidates(buf: bytes, pos: int) -> list[str]:
+    """The formats that the batch at `pos` could be of, by its magic byte."""
+    magic = buf[pos + _MAGIC_AT] if len(buf) - pos > _MAGIC_AT else None
+    names = [_BY_MAGIC[magic]] if magic is not None and magic < len(_BY_MAGIC) else []
+    return [*names, _TRIED] if _may_be_v3(buf, pos) else names
 
 
 def _is_cut(buf: bytes, pos: int, known: Format | None) -> bool:

@@ -112,7 +112,7 @@ class Walk:
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
-        if count is not None and plain_records.fits(self.format) and not self.bounds_records():
+        if count is not None and self.format.is_plain and not self.bounds_records():
             for record in plain_records.read(self, count):
                 yield record
                 index += 1

@@ -1,0 +1,115 @@
+"""Wall and processor time of Spark jobs: contenders in turn, round by round, the best round of each.
+
+Processor time is of this process and of everything that it has started, so of
+Spark's JVM and of its Python workers; it says more than wall time where others
+use the machine as well.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+__all__ = ["Taken", "noop", "peak_of_workers", "rounds"]
+
+_TICK: Final = os.sysconf("SC_CLK_TCK")
+_PARENT, _TIMES = 1, slice(11, 15)
+"""Where they stand in /proc/PID/stat, behind the name."""
+
+
+class Taken(NamedTuple):
+    """Seconds of the best round."""
+
+    wall: float
+    jvm: float
+    python: float
+
+
+def noop(df: Any) -> None:
+    """Make every row of a DataFrame, and throw it away."""
+    df.write.format("noop").mode("overwrite").save()
+
+
+def rounds(contenders: Mapping[str, Callable[[], object]], count: int) -> dict[str, Taken]:
+    """Each contender once to warm up, then all in turn; those that fail are told and left out."""
+    alive = dict(contenders)
+    found: dict[str, Taken] = {}
+    for round_number in range(count + 1):
+        for name, function in list(alive.items()):
+            try:
+                taken = _taken(function)
+            except Exception as error:  # a benchmark of others' code goes on without it
+                print(f"not run: {name}: {str(error).strip().splitlines()[-1][:200]}")
+                del alive[name]
+                continue
+            if round_number and (name not in found or taken.wall < found[name].wall):
+                found[name] = taken
+    return {name: found[name] for name in alive if name in found}
+
+
+def _taken(function: Callable[[], object]) -> Taken:
+    jvm, python = _processor_times()
+    begun = time.perf_counter()
+    function()
+    wall = time.perf_counter() - begun
+    now = _processor_times()
+    return Taken(wall, now[0] - jvm, now[1] - python)
+
+
+def _processor_times() -> tuple[float, float]:
+    """Seconds so far of the JVM, and of Python: ours and that of all below us."""
+    jvm = python = 0.0
+    for name, ticks in _tree():
+        own, reaped = sum(ticks[:2]) / _TICK, sum(ticks[2:]) / _TICK
+        if name == "java":
+            jvm, python = jvm + own, python + reaped  # its children are the workers
+        else:
+            python += own + reaped
+    return jvm, python
+
+
+def peak_of_workers() -> int:
+    """The most bytes that any Python worker below us has had in memory; 0 if none is alive."""
+    peak = 0
+    for pid in _below(os.getpid()):
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            continue
+        lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+        if lines["Name"].strip() != "java":
+            peak = max(peak, int(lines.get("VmHWM", "0 kB").split()[0]) << 10)
+    return peak
+
+
+def _tree() -> list[tuple[str, list[int]]]:
+    found = []
+    for pid in (os.getpid(), *_below(os.getpid())):
+        stat = _stat(pid)
+        if stat is not None:
+            found.append((stat[0], [int(ticks) for ticks in stat[1][_TIMES]]))
+    return found
+
+
+def _below(pid: int) -> list[int]:
+    """All processes below one."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        stat = _stat(int(entry.name)) if entry.name.isdigit() else None
+        if stat is not None:
+            children.setdefault(int(stat[1][_PARENT]), []).append(int(entry.name))
+    found, open_ones = [], [pid]
+    while open_ones:
+        below = children.get(open_ones.pop(), [])
+        found += below
+        open_ones += below
+    return found
+
+
+def _stat(pid: int) -> tuple[str, list[str]] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()

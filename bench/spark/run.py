@@ -1,0 +1,91 @@
+"""The Spark pipeline, measured: `python bench/spark/run.py`. Everything in one run, on two cores, as ratios.
+
+    python bench/spark/run.py logs                       the source kafka_log, Parquet beside it
+    python bench/spark/run.py logs --study DIR           and the reader of the study that came before it
+    python bench/spark/run.py messages --avro JAR        decode_messages, its ceiling, and what Spark has itself
+    python bench/spark/run.py jobs --study DIR           convert and compact
+
+Needs Java 17 and a few gigabytes in `--data`. docs/spark.md explains the figures.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from logs import log_contenders, with_study
+from measure import peak_of_workers, rounds
+from samples import LOG_BYTES, make_log
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Measure what is asked for, and print a table."""
+    options = _options()
+    if options.study:
+        with_study(options.study.absolute())
+    spark = _session(options)
+    if options.what == "logs":
+        log = make_log(options.data / "events-0", options.bytes)
+        contenders, size = log_contenders(spark, log, options.study), _size(log)
+    elif options.what == "messages":
+        from messages import message_contenders
+
+        contenders, size = message_contenders(spark, options.data, with_avro=bool(options.avro)), 0
+    else:
+        from jobs import job_contenders
+
+        log = make_log(options.data / "events-0", options.bytes)
+        contenders, size = job_contenders(spark, log, options.study), _size(log)
+    taken = rounds({name: each for name, each in contenders.items() if options.only in name}, options.rounds)
+    print(f"{'':48}{'wall s':>8}{'MB/s':>8}{'JVM s':>8}{'Python s':>10}")
+    for name, each in taken.items():
+        rate = f"{size / each.wall / 1e6:.0f}" if size else ""
+        print(f"{name:48}{each.wall:8.2f}{rate:>8}{each.jvm:8.2f}{each.python:10.2f}")
+    print(f"the largest worker had {peak_of_workers() / 1e6:.0f} MB")
+    spark.stop()
+
+
+def _options() -> Any:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("logs", "messages", "jobs"))
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir(), "tagwire-bench-spark"))
+    parser.add_argument("--bytes", type=int, default=LOG_BYTES, help="of the log")
+    parser.add_argument("--study", type=Path, help="the folder of the study's modules kds, kds2 and kdec")
+    parser.add_argument("--avro", help="spark-avro as a jar, for from_avro")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="contenders with this in their names")
+    return parser.parse_args()
+
+
+def _session(options: Any) -> Any:
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # by which Spark looks for sources
+    from pyspark.sql import SparkSession
+
+    from tagwire_spark import spark_conf
+
+    settings = {
+        "spark.driver.memory": "4g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **({"spark.jars": options.avro} if options.avro else {}),
+    }
+    spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings}).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _size(log: Path) -> int:
+    return sum(path.stat().st_size for path in log.glob("*.log"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

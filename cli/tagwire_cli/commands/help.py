@@ -1,0 +1,31 @@
+"""`tagwire help`: the same as `--help` behind a command, for those who put the question first."""
+
+from collections.abc import Sequence
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("help")
+@click.argument("words", nargs=-1, metavar="[COMMAND...]")
+@click.pass_context
+def command(ctx: click.Context, words: Sequence[str]) -> None:
+    """Print the help of COMMAND, or of tagwire itself.
+
+    \b
+    Examples:
+      tagwire help
+      tagwire help decode
+      tagwire help log dump
+    """
+    asked = ctx.find_root()
+    for word in words:
+        group = asked.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{asked.command_path} has no commands of its own; what is {word!r}?")
+        _, found, _ = group.resolve_command(asked, [word])
+        if found is None:  # an option
+            raise click.UsageError(f"{word!r} is no command")
+        asked = click.Context(found, info_name=word, parent=asked)
+    click.echo(asked.get_help())

@@ -1,0 +1,60 @@
+"""`tagwire spark`: jobs over logs and captures that outgrow one machine. A table of commands, as `tagwire log`."""
+
+import importlib
+from pathlib import Path
+from typing import Final
+
+import click
+
+__all__ = ["SPARK_COMMANDS", "command"]
+
+SPARK_COMMANDS: Final = {
+    "convert": "tagwire_cli.spark_commands.convert",
+    "whatif": "tagwire_cli.spark_commands.whatif",
+    "audit": "tagwire_cli.spark_commands.audit",
+}
+"""Name to module, in the order in which people meet them."""
+
+
+class _SparkCommands(click.Group):
+    """The commands of the table, imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(SPARK_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in SPARK_COMMANDS:
+            return None
+        found = importlib.import_module(SPARK_COMMANDS[cmd_name]).command
+        assert isinstance(found, click.Command)
+        return found
+
+
+def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(Path(__file__).parents[1] / "spark_submit.py")
+        ctx.exit()
+
+
+@click.group("spark", cls=_SparkCommands)
+@click.option(
+    "--script",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_script,
+    help="Print the file to give to spark-submit, and exit.",
+)
+def command() -> None:
+    """Run jobs on Spark: on all cores of this machine, or on a cluster.
+
+    What a job reads and writes is mounted by the driver and by all workers. Under
+    spark-submit, its settings hold, and --master and --remote are not needed.
+    docs/spark.md says what jobs cost.
+
+    \b
+    Examples:
+      tagwire spark whatif --to v3 /mnt/kafka
+      tagwire spark audit captures --refused-by 4.0
+      spark-submit --master yarn $(tagwire spark --script) convert /mnt/kafka --to v2 --output /mnt/new
+    """

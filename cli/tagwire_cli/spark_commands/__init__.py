@@ -1,0 +1,1 @@
+"""The commands of `tagwire spark`, a module for each."""

@@ -1,0 +1,72 @@
+"""`tagwire spark audit`: which clients send which versions of which APIs."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.spark_options import opened_session, spark_options
+
+__all__ = ["command"]
+
+_NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
+_TEXTS: Final = ("sinceRelease", "lastRelease")
+_COLUMNS: Final = (
+    Column("client", style="cyan"),
+    Column("api"),
+    *(Column(name, is_number=True) for name in ("version", "requests", "bytes", "answered", "unreadable")),
+    Column("since"),
+    Column("until"),
+)
+
+
+@click.command("audit")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--refused-by", metavar="RELEASE", help="Only what brokers of this release refuse: 4.0.")
+@click.option("--package", default="", metavar="NAME", help="The package of the messages; Kafka's unless given.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="Of brokers, in network captures; 9092.")
+@click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")
+@spark_options
+def command(
+    paths: Sequence[str],
+    refused_by: str | None,
+    package: str,
+    port: int | None,
+    as_json: bool,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
+) -> None:
+    """Count the requests in captured traffic by client, API and version.
+
+    A PATH is a file or folder of captures as docs/spark.md explains them, or a URL
+    of any file system that workers reach. Beside each version are the first and the last release
+    that has it; nothing as the last where the newest one still has it.
+
+    Exit status: 0; with --refused-by 1 if there are such requests.
+
+    \b
+    Examples:
+      tagwire spark audit captures
+      tagwire spark audit captures.jsonl.gz --refused-by 4.0 --json
+    """
+    from tagwire_spark.jobs import audit_captures
+
+    with opened_session(master, remote, conf) as spark:
+        df = audit_captures(spark, paths, package=package, port=port, refused_by=refused_by)
+        rows = [row.asDict() for row in df.toLocalIterator()]
+    if as_json:
+        for row in rows:
+            write_bytes((json.dumps(row, ensure_ascii=False, default=str) + "\n").encode())
+    else:
+        print_table(_COLUMNS, [_row(row) for row in rows])
+    if refused_by is not None and rows:
+        raise click.exceptions.Exit(1)
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    texts = (row["client"] or "", row["api"] or f"key {row['apiKey']}")
+    numbers = ("" if row[name] is None else str(row[name]) for name in _NUMBERS)
+    return (*texts, *numbers, *(row[name] or "" for name in _TEXTS))

@@ -1,0 +1,41 @@
+"""The options that all commands of `tagwire spark` have: which Spark they run on."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["opened_session", "spark_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def spark_options(function: F) -> F:
+    """The options `--master`, `--remote` and `--conf`."""
+    for option in (
+        click.option(
+            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated."
+        ),
+        click.option("--remote", metavar="URL", help="A server of Spark Connect: sc://host."),
+        click.option("--master", metavar="URL", help="Spark's master; all cores of this machine unless given."),
+    ):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
+    """The session that these options mean. Raises MissingExtraError, PipelineError."""
+    from tagwire_spark.session import session_of_command
+
+    if master and remote:
+        raise click.UsageError("--master and --remote are two ways to say where Spark is; give one")
+    settings = {}
+    for text in conf:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{text!r}; NAME=VALUE was expected", param_hint="--conf")
+        settings[name] = value
+    with session_of_command(master, remote, settings) as spark:
+        yield spark

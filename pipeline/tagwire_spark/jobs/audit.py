@@ -1,0 +1,104 @@
+"""`audit_captures`: which clients send which versions of which APIs, and which releases of brokers refuse them.
+
+Captures are read without bodies; all that is shuffled is one small row for each
+client, API and version that a task has met.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tagwire_spark.codec import find_registry
+from tagwire_spark.options import invalid
+
+__all__ = ["audit_captures"]
+
+Release = tuple[int, ...]
+
+_KNOWN: Final = "apiKey int, apiVersion int, sinceRelease string, lastRelease string, isServed boolean"
+_COLUMNS: Final = (
+    *("client", "apiKey", "api", "apiVersion", "requests", "requestBytes", "responseBytes", "unreadable"),
+    *("firstTime", "lastTime", "sinceRelease", "lastRelease"),
+)
+
+
+def audit_captures(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    *,
+    package: str = "",
+    port: int | None = None,
+    refused_by: str | None = None,
+) -> DataFrame:
+    """A row for each client, API and version, by client, API and version.
+
+    `client` is the client id, or what the capture calls it (`clientLabel`) where
+    a client has none. `sinceRelease` and `lastRelease` are the releases of the package's
+    archive that have the version; the last one is null where the newest release
+    still has it. With `refused_by`, such as "4.0", only what brokers of that
+    release refuse. `paths` and `port` are as for the source `kafka_rpc`. Raises
+    PipelineError.
+    """
+    options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
+    names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    known = _known_versions(package, refused_by)
+    calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])
+    found = (
+        calls.where("requestSize is not null")
+        .groupBy(F.coalesce("clientId", "clientLabel").alias("client"), "apiKey", "api", "apiVersion")
+        .agg(
+            F.count("*").alias("requests"),
+            F.sum("requestSize").alias("requestBytes"),
+            F.sum("responseSize").alias("responseBytes"),
+            F.count("requestError").alias("unreadable"),
+            F.min("requestTime").alias("firstTime"),
+            F.max("requestTime").alias("lastTime"),
+        )
+        .join(spark.createDataFrame(known, _KNOWN), ["apiKey", "apiVersion"], "left")
+        .where("isServed is not true")
+    )
+    return found.select(*_COLUMNS, "firstTime", "lastTime", "sinceRelease", "lastRelease").orderBy(
+        "client", "api", "apiVersion"
+    )
+
+
+def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
+    """Each version of each request: first and last release that has it, and whether `refused_by` has it."""
+    registry = find_registry(package)
+    found = []
+    for cls in map(registry.__getitem__, registry):
+        for version, spans in registry.releases(cls.NAME).items() if cls.KIND == "request" else ():
+            found.append((cls.API_KEY, version, spans[0][0], spans[-1][1]))
+    wanted = None if refused_by is None else _release(refused_by, [first for _, _, first, _ in found])
+    newest = max((_number(last) for *_, last in found), default=())
+    return [
+        (key, version, first, None if _number(last) == newest else last, _serves(first, last, newest, wanted))
+        for key, version, first, last in found
+    ]
+
+
+def _release(text: str, releases: list[str]) -> Release:
+    """A release that the archive reaches, as numbers."""
+    if not releases:
+        raise invalid("This package says nothing of releases; leave refused_by out.")
+    oldest, number = min(releases, key=_number), _number(text)
+    if not number or number < _number(oldest)[: len(number)]:
+        raise invalid(f"refused_by is {text!r}; a release such as 4.0 was expected, {oldest} or later.")
+    return number
+
+
+def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
+    """Whether a release has what is in these; one that is newer than all is taken for the newest."""
+    if wanted is None:
+        return None
+    begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
+    return begin <= min(wanted, newest[: len(wanted)]) <= end
+
+
+def _number(release: str) -> Release:
+    """A release as numbers; nothing for what is none."""
+    parts = release.split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

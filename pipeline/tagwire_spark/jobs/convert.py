@@ -1,0 +1,145 @@
+"""`convert_logs`: what `tagwire log convert` does, segment by segment on all workers.
+
+A segment is converted by itself. Only its transaction index may depend on those
+before it: on transactions that began in one segment and were aborted in another.
+So each task says what was open at its end; where something is open when a
+segment begins, its index is made once more in a second round. The output is
+that of `tagwire log convert`, byte for byte.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log.convert import Conversion, ConvertReport, carried_files, convert_segment
+from tagwire.log.convert import carry_directory_files as carry_beside
+from tagwire.log.loss_report import LossReport, LossRow
+from tagwire.log.rebatching import BatchSize
+from tagwire.log.transactions import Transactions
+from tagwire.log.writing import transaction_index
+from tagwire_spark.jobs.outputs import Staging, attempt, staging
+from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.units import FoundPartition, SegmentUnit, found_partitions, local_paths, segment_units
+
+__all__ = ["convert_logs"]
+
+
+def convert_logs(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    output: str | Path,
+    *,
+    to: str | None = None,
+    codec: str | None = None,
+    batch_bytes: int | None = None,
+    batch_records: int | None = None,
+    format: str = "auto",
+) -> list[ConvertReport]:
+    """Write partitions to a folder in another format, codec or batch size; the report of each segment, in order.
+
+    A path is the folder of a partition, or one above partitions: then what the
+    broker keeps beside them comes along. Nothing is in `output` before all of it
+    is. Raises FormatError, PipelineError, LogPathError.
+    """
+    how = (to, codec, batch_bytes, batch_records, format)
+    conversion = conversion_of(how)
+    roots = local_paths(paths)
+    partitions = [found for root in roots for found in found_partitions(root)]
+    _only_once(partitions)
+    units = [unit for found in partitions for unit in segment_units(found, found.partition.segments)]
+    sizes = [Path(unit.file).stat().st_size for unit in units]
+    with staging(Path(output).absolute()) as made:
+        work = partial(_convert, attempts=str(made.attempts), how=how)
+        results = run_units(spark, units, sizes, work)
+        _finish_transactions(spark, made, units, results)
+        for found in partitions:
+            (made.whole / found.target).mkdir(parents=True, exist_ok=True)
+            for path in carried_files(found.partition, conversion):
+                made.carry(path, f"{found.target}/{path.name}")
+        for unit, result in zip(units, results, strict=True):
+            made.take(result["attempt"], unit.target)
+        for folder, target in _folders(partitions):
+            carry_beside(folder, made.whole / target, keeps_producers=conversion.is_one_to_one)
+    return [_report(result["report"]) for result in results]
+
+
+def conversion_of(how: Sequence[Any]) -> Conversion:
+    """Format, codec, bytes, records, and the format of what is read. Raises FormatError, TagwireError."""
+    to, codec, size_in_bytes, size_in_records, source = how
+    return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
+
+
+def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> dict[str, Any]:
+    """On a worker: convert a segment."""
+    segment = Segment(SegmentUnit(*unit).file)
+    folder, transactions = attempt(attempts), Transactions()
+    report = convert_segment(segment, folder, conversion_of(how), transactions)
+    return {
+        "attempt": folder.name,
+        "report": report.to_json(),
+        "open": sorted(transactions.open.items()),
+        "ended": sorted(transactions.ended),
+    }
+
+
+def _finish_transactions(spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any]) -> None:
+    """Make the transaction indexes again of segments that begin with open transactions."""
+    again: list[Any] = []
+    known, target = Transactions(), None
+    for unit, result in zip(units, results, strict=True):
+        if unit.target != target:
+            known, target = Transactions(), unit.target
+        if known.open:
+            again.append([str(made.attempts / result["attempt"]), sorted(known.open.items())])
+        known = known.followed_by(_transactions(result["open"], result["ended"]))
+    run_units(spark, again, [_size(Path(folder)) for folder, _ in again], _index_transactions)
+
+
+def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> Transactions:
+    found = Transactions()
+    found.open = dict(opened)
+    found.ended = set(ended)
+    return found
+
+
+def _index_transactions(unit: list[Any]) -> None:
+    """On a worker: the transaction indexes of what became of a segment. Doing it twice does no harm."""
+    folder, opened = unit
+    transactions = _transactions(opened)
+    for segment in Partition(folder).segments:
+        index = segment.path.with_suffix(".txnindex")
+        data = transaction_index(segment, transactions)
+        index.unlink(missing_ok=True)
+        if data:
+            index.write_bytes(data)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.log"))
+
+
+def _only_once(partitions: Iterable[FoundPartition]) -> None:
+    """Refuse two partitions that would become one folder."""
+    seen: dict[str, Path] = {}
+    for found in partitions:
+        other = seen.setdefault(found.target, found.partition.path)
+        if other != found.partition.path:
+            raise LogPathError(f"{found.partition.path}: {other} goes to the same folder, {found.target}; convert one")
+
+
+def _folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
+    """The folders of logs, with where they go in the output; none where the path is a partition."""
+    found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root}
+    return [(folder, folder.relative_to(root).as_posix()) for folder, root in sorted(found.items())]
+
+
+def _report(facts: dict[str, Any]) -> ConvertReport:
+    losses = LossReport()
+    for row in facts["losses"]:
+        losses.add_row(LossRow(**row))
+    counts: dict[str, Any] = facts | {"file": Path(facts["file"]), "losses": losses}
+    return ConvertReport(**counts)

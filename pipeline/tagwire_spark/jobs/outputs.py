@@ -1,0 +1,74 @@
+"""Folders that jobs write: nothing is there before all of it is, whatever workers go through.
+
+    .OUTPUT.3f2a.../            beside the output, on the same file system
+        attempts/ID/            what one attempt of one unit writes
+        whole/                  what becomes the output, by one rename
+
+Each attempt of a unit writes to a folder of its own, and tells its name in its
+result. Spark takes one result of each unit; what other attempts wrote is never
+looked at, and goes with the rest.
+"""
+
+import shutil
+import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tagwire.log import LogPathError
+
+__all__ = ["Staging", "attempt", "staging"]
+
+
+class Staging:
+    """The folders of a job that is under way."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+        self.folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
+        self.attempts = self.folder / "attempts"
+        self.whole = self.folder / "whole"
+
+    def take(self, attempt: str, target: str) -> None:
+        """Move what an attempt has written to its place in the output."""
+        place = self.whole / target
+        place.mkdir(parents=True, exist_ok=True)
+        for path in sorted((self.attempts / attempt).iterdir()):
+            path.rename(place / path.name)
+
+    def carry(self, source: Path, target: str) -> None:
+        """Copy a small file as it is."""
+        place = self.whole / target
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place)
+
+
+@contextmanager
+def staging(output: Path) -> Generator[Staging]:
+    """Folders to fill; `whole` becomes `output` when that ends well, and else nothing is left.
+
+    Raises LogPathError where the output is there already and not empty, or can't be written.
+    """
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise LogPathError(f"{output}: it is there already; nothing is written over")
+    made = Staging(output)
+    try:
+        made.attempts.mkdir(parents=True)
+        made.whole.mkdir()
+        yield made
+        made.whole.rename(output)  # an empty folder gives way
+    except OSError as error:
+        raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def attempt(attempts: str) -> Path:
+    """A new folder for one attempt, on a worker. Raises LogPathError where the job's folders are not to be seen."""
+    made = Path(attempts) / uuid.uuid4().hex
+    try:
+        made.mkdir()
+    except OSError as error:
+        text = f"{attempts}: can't be written by a worker: {error.strerror}; all workers must mount the output"
+        raise LogPathError(text) from None
+    return made

@@ -1,0 +1,74 @@
+"""What jobs over logs work on: the segments of folders that all workers mount, found as `tagwire log` finds them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tagwire.log import LogPathError, Partition, Segment, find_partitions
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.storage import is_remote
+
+__all__ = ["FoundPartition", "SegmentUnit", "every_segment", "found_partitions", "local_paths", "segment_units"]
+
+
+class FoundPartition(NamedTuple):
+    """A partition, and what it is called in the output, below its folder."""
+
+    partition: Partition
+    target: str
+    root: Path
+    """The path that it was found at."""
+
+
+class SegmentUnit(NamedTuple):
+    """A segment as it goes to a worker, as a list in JSON."""
+
+    file: str
+    topic: str
+    target: str
+
+
+def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    """Paths as such, absolute. Raises PipelineError, LogPathError where there is nothing."""
+    found = []
+    for path in [paths] if isinstance(paths, (str, Path)) else paths:
+        text = str(path)
+        if is_remote(text):
+            reason = "jobs over files want a path that the driver and all workers mount"
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason}.")
+        local = Path(text.removeprefix("file://")).absolute()
+        if not local.exists():
+            raise LogPathError(f"{local}: there is no such file or folder")
+        found.append(local)
+    return found
+
+
+def found_partitions(path: Path) -> list[FoundPartition]:
+    """The partitions in and below a folder. Raises LogPathError where there is none, or the path is a file."""
+    if path.is_file():
+        raise LogPathError(f"{path}: a segment alone is no partition; name the folder of its partition")
+    found = []
+    for partition in find_partitions(path):
+        is_root = partition.path == path
+        target = path.name if is_root else partition.path.relative_to(path).as_posix()
+        found.append(FoundPartition(partition, target, path))
+    if not found:
+        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+    return found
+
+
+def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[SegmentUnit]:
+    """The units of a partition's segments."""
+    topic = found.partition.topic
+    for segment in segments:
+        yield SegmentUnit(str(segment.path), found.partition.path.name if topic is None else topic, found.target)
+
+
+def every_segment(path: Path) -> Iterator[SegmentUnit]:
+    """The segments in and below a path, which may be one itself, and the snapshots of metadata logs."""
+    if path.is_file():
+        found = FoundPartition(Partition(path.parent), "", path)
+        yield from segment_units(found, [Segment(path)])
+        return
+    for found in found_partitions(path):
+        yield from segment_units(found, [*found.partition.metadata_snapshots, *found.partition.segments])

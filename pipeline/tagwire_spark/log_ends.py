@@ -1,0 +1,138 @@
+"""Where logs end that are still written to, and how far into them so many bytes go.
+
+A log ends behind its last whole batch. What stands behind that is a batch that
+is not all there yet: cut off, or, in a file that was preallocated, with zeros
+for its rest, so the checksum of the last batch is looked at. If a whole batch
+comes later in the file, it is damage, and no end.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tagwire.log import LogError, Partition, Segment
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.scan import Place, Scan, mapped
+
+__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segments_end"]
+
+
+class LogEnd(NamedTuple):
+    """The end of a partition's log."""
+
+    offset: int
+    """The offset that comes next."""
+    position: int
+    """In the last segment."""
+    rest: int
+    """Bytes of the last segment behind its last batch: to be written yet, or zeros."""
+
+
+def log_end(folder: Path, format: Any = "auto") -> LogEnd | None:
+    """Where the log in a partition's folder ends; None where there is none. Raises LogError."""
+    return end_of(Partition(folder), format) if folder.is_dir() else None
+
+
+def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
+    """Where a log ends, by the heads of its last batches; None for one without segments.
+
+    Raises LogError for damage before the end, unless `permissive`.
+    """
+    if not partition.segments:
+        return None
+    last = partition.segments[-1]
+    with mapped(last.path) as data:
+        scan = Scan(str(last.path), data, format)
+        places = [*_last_places(scan, _hint(scan, last, None), permissive=permissive)]
+        if places and not _is_whole(scan, places[-1].position):
+            places.pop()
+        if not places:
+            return LogEnd(last.base_offset or 0, 0, len(data))
+        position = places[-1].position + places[-1].size
+        return LogEnd(places[-1].last_offset + 1, position, len(data) - position)
+
+
+def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
+    """The offset behind the batch that has this one, or behind the next batch. Raises LogError."""
+    return next((place.last_offset + 1 for place in _places(partition, offset, format)), offset)
+
+
+def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
+    """Up to which offset there are at most so many bytes of batches from `start` on, or one batch. Raises LogError."""
+    reached = start
+    for place in _places(partition, start, format):
+        most -= place.size
+        if (most < 0 and reached > start) or place.last_offset >= end:
+            break
+        reached = place.last_offset + 1
+    return reached if reached > start else end  # a head that says no good is for who reads the batch
+
+
+def segments_end(partition: Partition, start: int, end: int, most: int) -> tuple[int, int]:
+    """Up to which offset there are no more than `most` segments from `start` on; and how many there are."""
+    bases = [segment.base_offset or 0 for segment in partition.segments]
+    wanted = [behind for base, behind in zip(bases, [*bases[1:], end], strict=True) if base < end and behind > start]
+    return (min(end, wanted[:most][-1]), len(wanted[:most])) if wanted[:most] else (start, 0)
+
+
+def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
+    """Where batches are, from the one on that has an offset."""
+    segments = partition.segments
+    for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
+        if behind is not None and behind <= offset:
+            continue
+        with mapped(segment.path) as data:
+            scan = Scan(str(segment.path), data, format)
+            yield from (each for each in scan.places(_hint(scan, segment, offset)) if each.last_offset >= offset)
+
+
+def _hint(scan: Scan, segment: Segment, offset: int | None) -> int:
+    """A position at or before the batch of an offset, or the last batch: the index's, if a whole batch is there."""
+    try:
+        index = segment.offset_index
+        entry = index[-1] if index and offset is None else None
+        if index and offset is not None:
+            entry = next((each for each in reversed(index) if each.offset <= offset), None)
+        if entry is not None:
+            batch = scan.batch(entry.position)
+            if batch.base_offset <= entry.offset <= batch.last_offset:
+                return int(entry.position)
+    except LogError:
+        pass
+    return 0
+
+
+def _last_places(scan: Scan, position: int, *, permissive: bool) -> Iterator[Place]:
+    """Where batches are, up to what is not written to its end."""
+    last = -1
+    while not scan.ends_at(position):
+        try:
+            place = scan.place(position)
+        except LogError:
+            damage, *found = _until_next(scan, position, last)
+            if not found:
+                return
+            if not permissive:
+                raise
+            position = damage.end
+            continue
+        yield place
+        position, last = place.position + place.size, place.last_offset
+
+
+def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
+    """The damage at a position, and the batch behind it, if there is one."""
+    found: list[Any] = []
+    for piece in pieces(scan, position, last):
+        found.append(piece)
+        if not isinstance(piece, Damage):
+            break
+    return found
+
+
+def _is_whole(scan: Scan, position: int) -> bool:
+    try:
+        scan.batch(position)
+    except LogError:
+        return False
+    return True

@@ -1,0 +1,343 @@
+"""`tagwire.log.columns`: the records, or the heads of batches, of a log as Arrow columns.
+
+The native engine reads batches straight into columns. It says yes or no, like
+all that is fast here: what it refuses, and what only Python can tell (zeros at
+the end, two formats that bytes could be), is read as `tagwire.log.read` reads
+it, which raises the error with its place. Without that engine every batch goes
+this way, and pyarrow makes the arrays.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tagwire.arrow.errors import ColumnError
+from tagwire.arrow.plans import ArrowSchema
+from tagwire.arrow.shape import Column
+from tagwire.engines import DisagreementError, engine
+from tagwire.errors import DecodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.column_table import batch_values, record_values, root_column
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.directory import is_partition
+from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.partition import Partition
+from tagwire.log.payloads import Payload
+from tagwire.log.scan import Scan, mapped
+from tagwire.log.segment import Segment
+from tagwire.records import format_of
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+
+__all__ = ["LogColumns", "arrays_between", "columns"]
+
+_ROWS: Final = 1 << 16
+_BYTES: Final = 1 << 24
+"""Of one array: rows, and bytes of the log that they come from."""
+_ERRORS: Final = ("raise", "skip")
+_FOUND: Final = ("v0", "v1", "v2", "v3")
+"""The formats that `auto` tells apart, as the native engine wants them: by magic byte, then the one without a place."""
+
+
+def columns(
+    path: str | Path,
+    columns: Iterable[str] | None = None,
+    *,
+    start_offset: int | None = None,
+    format: Any = "auto",
+    level: str = "record",
+    errors: str = "raise",
+    limits: Limits = DEFAULT_LIMITS,
+    partial: bool = False,
+    from_log_start: bool = False,
+    message: "type[Message] | None" = None,
+    version: int | None = None,
+    fields: Iterable[str] | None = None,
+) -> "LogColumns":
+    """A segment file or a partition's folder as Arrow columns: a row for each record, or for each batch.
+
+    `columns` names those that are wanted; the others are not made. With
+    `level="batch"` there is a row for the head of each batch (of formats of
+    messages: of each outermost message); nothing is unpacked, and no checksum is
+    held against its bytes. Rows begin with `start_offset`; `format`, `partial`
+    and `from_log_start` are as in `tagwire.log.read`.
+
+    Where a batch is not right, "raise" raises its LogError when the rows before
+    it have been handed out; "skip" goes on behind it, as `salvage` would, and
+    puts what was left out into `skipped`.
+
+    `message`, a class, adds a last column `message`: the values decoded, in the
+    version that is given, or those of its `fields`. A record of a coordinator
+    or of a metadata log needs no version: each row has its own, and is null
+    where it is of another type. What can't be decoded raises its DecodeError or
+    UnsupportedVersionError, with the row of its array; with "skip" it is null.
+
+    Raises LogPathError, FormatError, ColumnError, and what `tagwire.arrow.schema`
+    raises, at once.
+    """
+    known = None if format == "auto" else format_of(format)
+    payload = None if message is None else Payload(message, version, fields, errors, limits)
+    wanted = Wanted(start_offset, format, level == "batch", errors, limits, partial, from_log_start)
+    if payload is None:
+        return LogColumns(path, root_column(level, columns, known), wanted)
+    if level == "batch":
+        raise ColumnError("messages are in records, but level is 'batch'; leave message out")
+    return LogColumns(path, root_column(level, columns, known), wanted, payload)
+
+
+def arrays_between(
+    scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
+) -> Iterator[Any]:
+    """The records of the batches of a file that begin from `start` to before `end`, as arrays of these columns.
+
+    `start` is where a batch begins. Records below `first_offset` are left out; with `cut_off`, a batch that is cut off
+    at the end as well. Raises LogError when the rows before it have been handed out.
+    """
+    root = root_column("record", columns, None if format == "auto" else format_of(format))
+    way = Pass(root, Wanted(first_offset, format))
+    way.rows.begin(_plain(scan.file), start, first_offset)
+    fault = None
+    try:
+        yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
+    except LogError as error:
+        fault = error
+    if len(way.rows):
+        yield way.rows.take()
+    if fault is not None:
+        raise fault
+
+
+class Wanted(NamedTuple):
+    """What somebody wants of a log, but for the columns."""
+
+    start_offset: int | None = None
+    format: Any = "auto"
+    heads_only: bool = False
+    errors: str = "raise"
+    limits: Limits = DEFAULT_LIMITS
+    partial: bool = False
+    from_log_start: bool = False
+
+
+class LogColumns:
+    """A log as Arrow arrays of one type: for whoever takes `__arrow_c_stream__`, and an iterator of arrays for others.
+
+    Each pass reads the log again, in the memory of one array. What is wrong is
+    a LogError for who iterates; a consumer of the stream raises an error of its
+    own with the same text.
+    """
+
+    def __init__(self, path: str | Path, records: Column, wanted: Wanted, payload: Payload | None = None) -> None:
+        if wanted.errors not in _ERRORS:
+            raise ColumnError(f"errors is {wanted.errors!r}; 'raise' or 'skip' was expected")
+        self.path = Path(path)
+        self.wanted = wanted
+        self.payload = payload
+        self.root = self.gathered = records
+        """The struct of all columns, and that of those which are read out of batches."""
+        if payload is not None:
+            self.root = Column("", "+s", children=(*records.children, payload.column))
+            self.gathered = payload.with_sources(records)
+        self.skipped: list[Damage] = []
+        """What the last pass left out with errors="skip": from where to where, and why."""
+        self._segments = self._found()
+
+    @property
+    def schema(self) -> ArrowSchema:
+        """The Arrow type of a row."""
+        return ArrowSchema(self.root)
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        if engine() == "native":
+            from tagwire._columns import export_stream
+
+            return export_stream(self.root, iter(self))
+        from tagwire.arrow.pure import export_stream as export_pure_stream
+
+        return export_pure_stream(self.root, iter(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        way = Pass(self.gathered, self.wanted)
+        self.skipped = way.skipped
+        if self.payload is None:
+            return way.arrays(self.files())
+        is_native = not isinstance(way.rows, GatheredRows)
+        return (self.payload.beside(array, self.root, native=is_native) for array in way.arrays(self.files()))
+
+    def __repr__(self) -> str:
+        return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
+
+    # ------------------------------------------------------------ files
+
+    def _found(self) -> list[tuple[Segment, int | None, bool]]:
+        """The segments, the offset that is looked for in each, and whether it is the last. Raises LogPathError."""
+        start = self.wanted.start_offset
+        if not self.path.is_dir():
+            return [(Segment(self.path), start, True)]
+        if not is_partition(self.path.absolute()):
+            raise LogPathError(f"{self.path}: there is no segment in it; name a segment, or the folder of a partition")
+        partition = Partition(self.path)
+        if self.wanted.from_log_start and partition.log_start_offset is not None:
+            start = max(partition.log_start_offset, start or 0)
+        found = [(segment, start if is_first else None) for segment, is_first in partition.segments_from(start)]
+        return [(segment, first, number == len(found)) for number, (segment, first) in enumerate(found, 1)]
+
+    def files(self) -> Iterator[tuple[Segment, int | None, bool]]:
+        """Each segment, the offset that is looked for in it, and whether it is the last."""
+        return iter(self._segments)
+
+
+class Pass:
+    """One way through the files of a log, and the rows on the way."""
+
+    def __init__(self, root: Column, wanted: Wanted) -> None:
+        self.root = root
+        self.wanted = wanted
+        self.rows = _rows(root, wanted)
+        self.skipped: list[Damage] = []
+
+    def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
+        """The rows of these files as arrays. Raises LogError."""
+        try:
+            for segment, first_offset, is_last in files:
+                with mapped(segment.path) as data:
+                    scan = Scan(str(segment.path), data, self.wanted.format, self.wanted.limits)
+                    position = 0 if first_offset is None else segment.position_of(scan, first_offset)
+                    self.rows.begin(_plain(scan.file), position, first_offset)
+                    yield from self.of_file(scan, first_offset, cut_off=self.wanted.partial and is_last)
+        except LogError:
+            if len(self.rows):
+                yield self.rows.take()
+            raise
+        if len(self.rows):
+            yield self.rows.take()
+
+    def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
+        """Full arrays on the way through a file, or of its batches before `end`; what is left stays in the rows."""
+        rows = self.rows
+        while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
+            if halt == "full":
+                yield rows.take()
+                continue
+            if rows.index == 0 and scan.ends_at(rows.position):
+                return
+            try:
+                yield from self.in_python(scan, first_offset, refused=halt == "refused")
+            except LogError as error:
+                if cut_off and error.rule == "TWL101":
+                    return
+                if self.wanted.errors == "raise":
+                    raise
+                self.skip(scan, error)
+
+    def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
+        """The batch that the loop left to Python, from the record on that it stopped at. Raises LogError."""
+        rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
+        position, done, file = rows.position, rows.index, _plain(scan.file)
+        batch = scan.outline(position) if heads_only else scan.batch(position)
+        size = batch.size
+        try:
+            shared = batch_values(root, batch, batch.described_by, file, position, heads_only=heads_only)
+            if heads_only:
+                rows.put(shared)
+            for number, record in enumerate(() if heads_only else batch):
+                if number < done or (first_offset is not None and record.offset < first_offset):
+                    continue
+                rows.put(record_values(root, record, shared, file, position))
+                if rows.is_full:
+                    yield rows.take()
+        except DecodeError as error:
+            if isinstance(error, LogError):
+                raise
+            raise placed(error, scan.file, "TWL106", position) from None
+        if refused:
+            raise DisagreementError(batch.described_by.layout, f"the batch at byte {position} of {scan.file}")
+        rows.leave(position + size, batch.last_offset)
+
+    def skip(self, scan: Scan, error: LogError) -> None:
+        """Leave out what is wrong: the batch, or the bytes up to the next one."""
+        position = self.rows.position
+        piece = next(pieces(scan, position, self.rows.last_offset))
+        if isinstance(piece, Damage):
+            self.skipped.append(piece)
+            self.rows.leave(piece.end, None)
+        else:  # its records are wrong
+            end = position + piece.batch.size
+            self.skipped.append(Damage(position, end, error))
+            self.rows.leave(end, piece.batch.last_offset)
+
+
+def _plain(file: str) -> str:
+    """A file's name as text: names may have bytes that are none."""
+    return file.encode("utf-8", "replace").decode()
+
+
+# ---------------------------------------------------------------- who gathers rows
+
+
+def _rows(root: Column, wanted: Wanted) -> Any:
+    """What gathers rows: the native loop, or where there is none for this, Python."""
+    if engine() == "native" and wanted.limits.bound_nothing_counted:
+        from tagwire._columns import RecordColumns
+        from tagwire._engine import NotNative
+
+        names = _FOUND if wanted.format == "auto" else (wanted.format,)
+        try:
+            return RecordColumns(
+                root,
+                [format_of(name) for name in names],
+                heads_only=wanted.heads_only,
+                limits=wanted.limits,
+                most_rows=_ROWS,
+                most_bytes=_BYTES,
+            )
+        except NotNative:
+            pass
+    return GatheredRows(root)
+
+
+class GatheredRows:
+    """As `tagwire._columns.RecordColumns`, but all rows come from Python."""
+
+    def __init__(self, root: Column) -> None:
+        self.root = root
+        self.position = self.index = 0
+        self.last_offset = -1
+        self.values: list[dict[str, Any]] = []
+
+    def begin(self, file: str, position: int, first_offset: int | None) -> None:
+        """Go on in another file."""
+        self.leave(position, -1)
+
+    def leave(self, position: int, last_offset: int | None) -> None:
+        """Go on there."""
+        self.position = position
+        if last_offset is not None:
+            self.last_offset = last_offset
+
+    def walk(self, data: Any, end: int) -> str:
+        """Why Python has to see to the next batch; "done" where there is none."""
+        return "unclear" if self.position < end else "full" if self.is_full else "done"
+
+    def put(self, values: dict[str, Any]) -> None:
+        """A row of values by their names."""
+        self.values.append({column.name: values[column.name] for column in self.root.children})
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more rows should be put in."""
+        return len(self.values) >= _ROWS
+
+    def take(self) -> Any:
+        """The rows so far as an array; the next ones go into another."""
+        from tagwire.arrow.pure import array_of
+
+        made, self.values = array_of(self.root, self.values), []
+        return made

@@ -1,0 +1,151 @@
+"""The columns of a log: what they are called, their Arrow types, and their values by way of objects.
+
+A name is that of an attribute of `Record` or `RecordBatch` where these have it,
+and means the same. The native engine fills columns of the same tree without
+objects; what is here makes them where it does not, and is what it is held to.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tagwire.arrow.errors import ColumnError
+from tagwire.arrow.shape import Column, Selection, message_column
+from tagwire.layout import Array, Nested
+from tagwire.log.errors import refuse
+from tagwire.records import Format, Record, RecordBatch
+from tagwire.shown import near
+
+__all__ = ["LEVELS", "batch_values", "column_names", "record_values", "root_column"]
+
+_TIME: Final = "tsm:UTC"
+_PLACE: Final = (
+    Column("file", "i", is_words=True),
+    Column("position", "l"),
+    Column("size", "l"),
+)
+_HEAD: Final = (
+    Column("format", "i", is_words=True),
+    Column("magic", "i"),
+    Column("compression", "i", is_words=True),
+    Column("timestamp_type", "i", nullable=True, is_words=True),
+    Column("base_offset", "l", nullable=True),
+    Column("last_offset", "l"),
+    Column("partition_leader_epoch", "i"),
+    Column("producer_id", "l"),
+    Column("producer_epoch", "i"),
+    Column("base_sequence", "i"),
+    Column("is_transactional", "b"),
+    Column("is_control", "b"),
+    Column("delete_horizon_ms", _TIME, nullable=True),
+    Column("crc", "l"),
+)
+_OF_BATCH: Final = (
+    Column("base_timestamp", _TIME, nullable=True),
+    Column("max_timestamp", _TIME, nullable=True),
+    Column("count", "i", nullable=True),
+)
+_OF_RECORD: Final = (
+    Column("offset", "l"),
+    Column("timestamp", _TIME, nullable=True),
+    Column("key", "z", nullable=True),
+    Column("value", "z", nullable=True),
+    Column("tombstone", "b"),
+    Column("attributes", "i"),
+)
+_HEADERS: Final = "headers"
+LEVELS: Final = ("record", "batch")
+_INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
+"""Formats of numbers, and what is just too high for them."""
+
+
+def _columns(level: str, format: Format | None) -> tuple[Column, ...]:
+    """All columns of a level."""
+    if level == "batch":
+        return (*_HEAD, *_OF_BATCH, *_PLACE)
+    return (*_OF_RECORD, _headers(format), *_HEAD, *_PLACE)
+
+
+def _headers(format: Format | None) -> Column:
+    """Headers as the format has them: their keys are text, but for formats with int keys."""
+    items = () if format is None else format.record.items
+    for item in items:
+        if item.name == _HEADERS and isinstance(item.type, Array) and isinstance(item.type.element, Nested):
+            struct = message_column("item", [item.type.element.struct], Selection(("key", "value")))
+            struct.nullable = False
+            return Column(_HEADERS, "+l", default=(), children=(struct,))
+    pair = Column("key", "u"), Column("value", "z", nullable=True)
+    return Column(_HEADERS, "+l", default=(), children=(Column("item", "+s", children=pair),))
+
+
+def column_names(level: str) -> list[str]:
+    """The names of a level's columns."""
+    return [column.name for column in _columns(level, None)]
+
+
+def root_column(level: str, names: Iterable[str] | None, format: Format | None) -> Column:
+    """The struct of the columns that are wanted, in that order; None for all. Raises ColumnError for others."""
+    if level not in LEVELS:
+        raise ColumnError(f"level is {level!r}; 'record' or 'batch' was expected")
+    if isinstance(names, str):
+        raise ColumnError(f"columns is the text {names!r}; a list of names was expected: [{names!r}]")
+    there = {column.name: column for column in _columns(level, format)}
+    wanted = list(there if names is None else names)
+    for name in wanted:
+        if name not in there:
+            raise ColumnError(f"there is no column {name!r} with level={level!r}{near(name, list(there))}")
+        if wanted.count(name) > 1:
+            raise ColumnError(f"column {name!r} is wanted twice")
+    return Column("", "+s", children=tuple(there[name] for name in wanted))
+
+
+# ---------------------------------------------------------------- values by way of objects
+
+
+def batch_values(
+    root: Column, batch: RecordBatch, format: Format, file: str, position: int, *, heads_only: bool
+) -> dict[str, Any]:
+    """The values that a batch has for these columns. Raises LogError for a number that no column can hold.
+
+    With `heads_only` nothing is unpacked: a wrapper then has no base offset, which is in what it has packed.
+    """
+    values: dict[str, Any] = {"file": file, "position": position}
+    for column in root.children:
+        name = column.name
+        if name == "timestamp_type":
+            values[name] = batch.timestamp_type if name in format.bits else None
+        elif name == "base_offset" and heads_only and format.records is None and batch.codec != "none":
+            values[name] = None
+        elif name not in values and (heads_only or name not in _OF_RECORDS):
+            values[name] = getattr(batch, name)
+    return _checked(root, values, file, position)
+
+
+def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
+    """The values of a record, and those that it shares with its batch. Raises LogError as `batch_values`."""
+    values = dict(shared)
+    for column in root.children:
+        name = column.name
+        if name == "tombstone":
+            values[name] = record.is_tombstone
+        elif name == _HEADERS:
+            values[name] = [{"key": key, "value": value} for key, value in record.headers]
+        elif name in _OF_RECORDS:
+            values[name] = getattr(record, name)
+    return _checked(root, values, file, position)
+
+
+_OF_RECORDS: Final = frozenset((*(column.name for column in _OF_RECORD), _HEADERS))
+
+
+def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> dict[str, Any]:
+    for column in root.children:
+        bound = _INTEGERS.get(column.format)
+        value = values.get(column.name)
+        if bound is None or value is None or column.is_words:
+            continue
+        if not -bound <= value < bound:
+            bits = 64 if bound >> 32 else 32
+            refuse(file, "TWL106", position, f"{column.name} {value}", f"a number of {bits} bits")
+        if column.format == _TIME and value == -1:
+            values[column.name] = None
+    return values

@@ -1,0 +1,35 @@
+"""A batch that knows where it stands: its records are read when it is iterated, and what is wrong then has a place.
+
+Who is handed batches with their positions has the place already, and gets plain batches.
+"""
+
+from collections.abc import Iterator
+
+from tagwire.errors import DecodeError
+from tagwire.log.errors import placed
+from tagwire.records import Record, RecordBatch
+
+__all__ = ["PlacedBatch"]
+
+
+class PlacedBatch(RecordBatch):
+    """A batch of a file. Iteration and `len` raise LogError, with the file and the byte in it."""
+
+    __slots__ = ("_file", "_position")
+
+    def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
+        super().__init__(batch._format, batch._head, batch._buf, batch._start, batch._end, batch._limits)
+        self._file = file
+        self._position = position - batch._start
+
+    def __iter__(self) -> Iterator[Record]:
+        try:
+            yield from super().__iter__()
+        except DecodeError as error:
+            raise placed(error, self._file, "TWL106", self._position) from None
+
+    def __len__(self) -> int:
+        try:
+            return super().__len__()
+        except DecodeError as error:
+            raise placed(error, self._file, "TWL106", self._position) from None

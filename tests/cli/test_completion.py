@@ -1,0 +1,154 @@
+"""`tagwire completion`: what shells offer, asked in the shells themselves where they are installed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from spec_projects import make_project
+
+from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.commands.log import LOG_COMMANDS
+
+SCRIPTS = str(Path(sys.executable).parent)
+
+
+def shell(name: str, code: str, cwd: Path | None = None) -> str:
+    if shutil.which(name) is None:
+        pytest.skip(f"needs {name}")
+    environment = os.environ | {"PATH": os.pathsep.join((SCRIPTS, os.environ.get("PATH", os.defpath)))}
+    done = subprocess.run([name, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def offered(line: str) -> set[str]:
+    """What is offered for the last word of a line, by the protocol that the scripts speak with click."""
+    words = line.split(" ")
+    environment = {"_TAGWIRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = CliRunner().invoke(app, [], prog_name="tagwire", env=environment)
+    assert done.stderr == ""
+    return {each.partition(",")[2] or f"<{each.partition(',')[0]}>" for each in done.stdout.split("\n") if each}
+
+
+OFFERS = [
+    ("tagwire ", {"init", "decode", "log", "completion"}),
+    ("tagwire log sal", {"salvage"}),
+    ("tagwire show LeaveG", {"LeaveGroupRequest", "LeaveGroupResponse"}),
+    ("tagwire show leaveg", {"LeaveGroupRequest", "LeaveGroupResponse"}),
+    ("tagwire show LeaveGroupRequest --version ", {"0", "1", "2", "3", "4", "5"}),
+    ("tagwire diff LeaveGroupRequest ", {"0", "5"}),
+    ("tagwire diff LeaveGroupRequest 1 ", {"0", "5"}),
+    ("tagwire encode LeaveGroupReq", {"LeaveGroupRequest"}),
+    ("tagwire decode LeaveGroupRequest ", {"0", "5"}),
+    ("tagwire decode LeaveGroupRequest 0 ", {"<file>"}),
+    ("tagwire decode --frame re", {"request", "response"}),
+    ("tagwire decode --frame request ", {"<file>"}),
+    ("tagwire decode --frame response LeaveG", {"LeaveGroup"}),
+    ("tagwire decode --frame response LeaveGroup ", {"0", "5"}),
+    ("tagwire decode --frame response --requests sent.bin ", {"<file>"}),
+    ("tagwire decode --limit el", {"elements="}),
+    ("tagwire decode --package tagwire_m", {"tagwire_messages"}),
+    ("tagwire encode --frame request LeaveGroupReq", {"LeaveGroupRequest"}),
+    ("tagwire explain --response LeaveG", {"LeaveGroup"}),
+    ("tagwire explain --format ", {"auto", "v2"}),
+    ("tagwire convert v", {"v0", "v3-zigzag"}),
+    ("tagwire convert v2 --from k", {"kip87"}),
+    ("tagwire log dump --format k", {"kip87"}),
+    ("tagwire whatif --to v", {"v3"}),
+    ("tagwire messages --kind re", {"request", "response"}),
+    ("tagwire messages --component tr", {"transaction"}),
+    ("tagwire rule tw60", {"TW608"}),
+    ("tagwire rule TWL10", {"TWL101"}),
+    ("tagwire validate --format ", {"text", "json", "github", "sarif"}),
+    ("tagwire validate mess", {"<file>", "mess"}),
+    ("tagwire completion ", {"bash", "zsh", "fish"}),
+]
+
+
+@pytest.mark.parametrize(("line", "some"), OFFERS, ids=[line for line, _ in OFFERS])
+def test_offers(line: str, some: set[str]) -> None:
+    found = offered(line)
+    assert found & some, found
+    last = line.rpartition(" ")[2]
+    assert all(each.lower().startswith(last.lower()) for each in found if each != "<file>")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tagwire show Nosuch",
+        "tagwire decode Nosuch ",
+        "tagwire show --version ",
+        "tagwire show --package nosuch L",
+        "tagwire rule XX",
+        "tagwire decode RecordBatchV2 ",
+    ],
+)
+def test_nothing_to_offer(line: str) -> None:
+    assert offered(line) <= {"<file>", "Nosuch"}
+
+
+def test_messages_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_project(tmp_path))
+    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    assert offered("tagwire show P") == {"PingRequest", "PingResponse"}
+    assert offered("tagwire generate --set ") == {"pings"}
+    (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\nset = 7\n")
+    assert offered("tagwire show P") == set(), "broken settings are told by commands, not here"
+
+
+def test_every_command_is_offered() -> None:
+    assert offered("tagwire ") == set(COMMANDS)
+    assert offered("tagwire log ") == set(LOG_COMMANDS)
+
+
+# ---------------------------------------------------------------- in shells
+
+BASH = """
+source <(tagwire completion bash)
+complete -p tagwire
+COMP_WORDS=({words}); COMP_CWORD={at}; COMPREPLY=()
+_tagwire_completion tagwire
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "at", "expected"),
+    [
+        ("tagwire expl", 1, ["explain"]),
+        ("tagwire decode LeaveG", 2, ["LeaveGroupRequest", "LeaveGroupResponse"]),
+        ("tagwire rule TW60", 2, ["TW601", "TW602", "TW603", "TW604", "TW605", "TW606", "TW607", "TW608", "TW609"]),
+    ],
+)
+def test_bash(words: str, at: int, expected: list[str]) -> None:
+    first, *found = shell("bash", BASH.format(words=words, at=at)).splitlines()
+    assert first == "complete -o nosort -F _tagwire_completion tagwire"
+    assert found == expected
+
+
+def test_zsh() -> None:
+    setup = 'autoload -U compinit; compinit -u -D; eval "$(tagwire completion zsh)"; print $_comps[tagwire]; '
+    asked = "env COMP_WORDS='tagwire expl' COMP_CWORD=1 _TAGWIRE_COMPLETE=zsh_complete tagwire"
+    found = shell("zsh", setup + asked).splitlines()
+    assert found[:3] == ["_tagwire_completion", "plain", "explain"]
+
+
+def test_fish() -> None:
+    found = shell("fish", "tagwire completion fish | source; complete -C 'tagwire decode LeaveG'")
+    assert found.split() == ["LeaveGroupRequest", "LeaveGroupResponse"]
+
+
+@pytest.mark.parametrize("name", ["zsh", "fish"])
+def test_scripts_of_shells_that_may_not_be_here(name: str) -> None:
+    script = CliRunner().invoke(app, ["completion", name]).stdout
+    assert f"_TAGWIRE_COMPLETE={name}_complete" in script and "tagwire" in script
+
+
+def test_other_shells_are_wrong_usage() -> None:
+    done = CliRunner().invoke(app, ["completion", "tcsh"])
+    assert done.exit_code == 2 and "'tcsh' is not one of" in done.stderr

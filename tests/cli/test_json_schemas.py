@@ -1,0 +1,223 @@
+"""What commands print as JSON, held against our own schemas; SARIF and annotations are in test_reports.py."""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from jsonschema.exceptions import best_match
+from spec_projects import edit_spec, make_project, write_spec
+
+import tagwire_cli
+from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.commands.json_schema import SCHEMAS
+from tagwire_cli.commands.log import LOG_COMMANDS
+
+DATA = Path(__file__).parents[1] / "data"
+FOLDER = Path(tagwire_cli.__file__).with_name("json_schemas")
+LEAVE = "00016700016d"
+FRAME = "00000012000d00000000000700026d65" + LEAVE
+FLAWED_FORMAT = """{
+  "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
+  "fields": [
+    { "name": "Text", "type": "string", "length": "int16" },
+    { "name": "Magic", "type": "int8", "equals": 9 }
+  ]
+}
+"""
+
+
+def run(*words: str, stdin: str = "", codes: tuple[int, ...] = (0,)) -> str:
+    done = CliRunner().invoke(app, words, input=stdin)
+    assert done.exit_code in codes, done.output
+    return done.stdout
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    schema = json.loads((FOLDER / f"{name.replace(' ', '-')}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def held(name: str, *values: Any) -> None:
+    check = validator(name)
+    assert values, "there is something to hold against it"
+    for value in values:
+        error = best_match(check.iter_errors(value))
+        assert error is None, f"{error.json_path}: {error.message}"
+
+
+def rows(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(DATA / "logs" / "logs.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return make_project(tmp_path)
+
+
+# ---------------------------------------------------------------- messages
+
+
+@pytest.mark.parametrize("package", ["tagwire_messages", "tagwire_records", "tagwire_drafts.kip482"])
+def test_messages_show_and_diff(package: str) -> None:
+    listed = json.loads(run("messages", "--json", "--package", package))
+    held("messages", listed)
+    shown = [each["name"] for each in listed][:: max(1, len(listed) // 12)]
+    for name in shown:
+        held("show", json.loads(run("show", name, "--json", "--package", package)))
+    for each in listed:
+        if each["name"] in shown and each["kind"] != "format":
+            version = str(each["latestStable"])
+            held("show", json.loads(run("show", each["name"], "--version", version, "--json", "--package", package)))
+            held("diff", json.loads(run("diff", each["name"], "--json", "--package", package)))
+
+
+def test_diff_of_two_versions() -> None:
+    held("diff", json.loads(run("diff", "FetchRequest", "0", "17", "--json")))
+
+
+def test_decode() -> None:
+    stdin = FRAME + "00000001" + "00"
+    held(
+        "decode",
+        *rows(run("decode", "--frame", "request", "--hex", "--jsonl", "--keep-going", stdin=stdin, codes=(1,))),
+    )
+
+
+def test_explain() -> None:
+    held("explain", json.loads(run("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin=LEAVE)))
+    held("explain", json.loads(run("explain", "--request", "--hex", "--json", stdin=FRAME[8:])))
+    held("explain", json.loads(run("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin="00", codes=(1,))))
+    segment = str(DATA / "sample_log" / "orders-0" / "00000000000000000000.log")
+    held("explain", json.loads(run("explain", "--format", "auto", "--json", segment)))
+
+
+# ---------------------------------------------------------------- specs
+
+
+def test_findings_about_specs(project: Path) -> None:
+    (project / "OddBatch.json").write_text(FLAWED_FORMAT)
+    held("validate", json.loads(run("validate", "--format", "json")))
+    write_spec(project / "bad", "PingData", type="data", apiKey=4, flexibleVersions="0-1")
+    held("validate", json.loads(run("validate", "bad/message_specs", "--format", "json", codes=(1,))))
+    held("lint", json.loads(run("lint", "OddBatch.json", "--json", codes=(1,))))
+    (project / "message_specs").rename(project / "old")
+    make_project(project)
+    edit_spec(project, "PingRequest", '"int64"', '"int32"')
+    held("breaking", json.loads(run("breaking", "old", "message_specs", "--format", "json", codes=(1,))))
+    write_spec(project / "bad", "PingRequest", flexibleVersions="0-1")
+    held("breaking", json.loads(run("breaking", "old", "bad/message_specs", "--format", "json", codes=(1,))))
+    (project / "third").mkdir()
+    (project / "third" / "PingRequest.json").write_text((project / "old" / "PingRequest.json").read_text())
+    held("collide", json.loads(run("collide", "message_specs", "third", "--json", codes=(1,))))
+
+
+# ---------------------------------------------------------------- logs
+
+
+def each_log(logs: Path) -> Iterator[str]:
+    yield from (str(folder) for folder in sorted(logs.iterdir()))
+
+
+def test_logs(logs: Path, tmp_path: Path) -> None:
+    for folder in each_log(logs):
+        held("log dump", *rows(run("log", "dump", "--messages", "--json", folder, codes=(0, 1)))[::7])
+        held("log stat", *rows(run("log", "stat", "--json", folder)))
+        held("log verify", *rows(run("log", "verify", "--json", folder, codes=(0, 1))))
+    held("log state", json.loads(run("log", "state", "--json", str(logs))))
+
+
+def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
+    partition = tmp_path / "orders-0"
+    partition.mkdir()
+    data = bytearray((DATA / "sample_log" / "orders-0" / "00000000000000000000.log").read_bytes())
+    data[100] ^= 1
+    (partition / "00000000000000000000.log").write_bytes(data)
+    path = str(partition)
+    held("log verify", *rows(run("log", "verify", "--json", path, codes=(1,))))
+    saved = run("log", "salvage", "--json", path, "--output", str(tmp_path / "saved"), codes=(1,))
+    held("log salvage", *rows(saved))
+    whole = str(DATA / "sample_log" / "orders-0")
+    made = run("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), codes=(1,))
+    held("log convert", *rows(made))
+    held("whatif", json.loads(run("whatif", "--to", "v1", "--json", whole)))
+    held("whatif", json.loads(run("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole)))
+
+
+# ---------------------------------------------------------------- the schemas
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    context = click.Context(app, info_name="tagwire")
+    log = app.get_command(context, "log")
+    assert isinstance(log, click.Group)
+    below = click.Context(log, info_name="log", parent=context)
+    commands = {name: app.get_command(context, name) for name in COMMANDS if name != "log"}
+    commands |= {f"log {name}": log.get_command(below, name) for name in LOG_COMMANDS}
+    with_json = {name for name, command in commands.items() if command and "JSON" in options_of(command)}
+    assert set(SCHEMAS) == with_json
+
+
+def options_of(command: click.Command) -> set[str]:
+    """`JSON` where an option asks for JSON: --json, --jsonl of what prints it, or json among the values of --format."""
+    found: set[str] = set()
+    for param in command.params:
+        is_choice = isinstance(param.type, click.Choice) and "json" in param.type.choices
+        if "--json" in param.opts or is_choice or ("--jsonl" in param.opts and command.name != "encode"):
+            found.add("JSON")
+    return found
+
+
+def test_every_schema_is_of_a_command_and_printed_by_it() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == {name.replace(" ", "-") for name in SCHEMAS}
+    assert run("json-schema").split("\n")[:-1] == list(SCHEMAS)
+    for name in SCHEMAS:
+        printed = json.loads(run("json-schema", *name.split()))
+        assert f"tagwire {name}" in printed["title"]
+        validator(name)
+
+
+@pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
+def test_what_has_no_schema(words: list[str]) -> None:
+    done = CliRunner().invoke(app, ["json-schema", *words])
+    assert (done.exit_code, done.stdout) == (2, "") and "prints no JSON; there are validate" in done.stderr
+
+
+def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            yield schema
+        for value in schema.values():
+            yield from objects_of(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from objects_of(value)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_name_every_key(name: str) -> None:
+    """A key that a command adds fails here until its schema has it."""
+    objects = list(objects_of(validator(name).schema))
+    assert objects and all(each["additionalProperties"] is False for each in objects)
+
+
+@pytest.mark.parametrize("change", [{"rule": 7}, {"line": -1}, {"severity": "fatal"}, {"more": 1}])
+def test_schemas_refuse(change: dict[str, Any]) -> None:
+    row = {"rule": "TW1", "severity": "error", "file": "f", "line": 1, "column": 1, "message": "m"}
+    check = validator("validate")
+    assert check.is_valid([row]) and not check.is_valid([row | change]) and not check.is_valid([{"rule": "TW1"}])

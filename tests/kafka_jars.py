@@ -1,0 +1,46 @@
+"""A broker's jars, for the tests that run Kafka's own code: found by Maven, or in a folder that is named.
+
+`TAGWIRE_BROKER_JARS` may name a folder that has them: kafka_2.13 of this version with everything that it needs, and a
+binding of slf4j. Without that, Maven is asked for what it has already, and then, for a minute, for what it can fetch.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+__all__ = ["kafka_jars"]
+
+VERSION = "4.0.2"
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>broker</artifactId><version>1</version><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>
+</dependencies></project>"""
+COPY = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]
+SECONDS = 60
+
+
+def kafka_jars(folder: Path) -> Path:
+    """The folder that has them, made below `folder`; skips the test where there is no way to them."""
+    if not shutil.which("java"):
+        pytest.skip("there is no java")
+    if "TAGWIRE_BROKER_JARS" in os.environ:
+        return Path(os.environ["TAGWIRE_BROKER_JARS"])
+    if not shutil.which("mvn"):
+        pytest.skip("there is no mvn, which would bring the broker's jars")
+    (folder / "pom.xml").write_text(POM)
+    said = ""
+    for options in (["--offline"], []):
+        try:
+            done = subprocess.run(
+                [*COPY, *options], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"Maven takes more than {SECONDS} s to bring the broker's jars")
+        if done.returncode == 0:
+            return folder / "lib"
+        said = done.stdout[-200:]
+    pytest.skip(f"Maven can't bring the broker's jars: {said}")

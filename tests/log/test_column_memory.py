@@ -1,0 +1,123 @@
+"""Columns of logs take the memory of an array, give all of it back, and let other threads run."""
+
+import gc
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from threading import Event, Thread
+
+import pyarrow as pa
+import pytest
+from native_engine import native
+
+from tagwire import log
+from tagwire.records import Record, build
+
+pytestmark = native
+_READ = """
+import resource, sys
+from tagwire import log
+next(iter(log.columns(sys.argv[1])))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = sum(len(array) for array in log.columns(sys.argv[1]))
+print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
+def segment(path: Path, batches: int, *, records: int = 100, value: bytes = b"v" * 100, codec: str = "none") -> Path:
+    batch = build([Record(n, 5, b"key", value, [("h", b"x")]) for n in range(records)], "v2", compression=codec)
+    data = b"".join(batch.replace(base_offset=records * number).encode() for number in range(256))
+    with path.open("wb") as file:
+        for _ in range(batches // 256):
+            file.write(data)
+    return path
+
+
+def test_a_large_segment_takes_the_memory_of_an_array(tmp_path: Path) -> None:
+    """Pages of the mapped file count as long as nobody else wants them, so an unpacked segment says more."""
+    path = segment(tmp_path / "segment", 256 * 80, value=b"v" * 200, codec="gzip")  # 500 MB of records
+    run = subprocess.run([sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, check=True)
+    rows, grown = map(int, run.stdout.split())
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert rows == 256 * 80 * 100
+    assert grown * unit < 100_000_000
+
+
+def test_nothing_leaks(tmp_path: Path) -> None:
+    path = segment(tmp_path / "segment", 256, records=10)
+    packed = segment(tmp_path / "packed", 256, records=10, codec="gzip")
+    broken = tmp_path / "broken"
+    broken.write_bytes(path.read_bytes()[:-5])
+
+    def all_ways() -> None:
+        pa.table(log.columns(path))
+        next(iter(log.columns(packed)))
+        pa.table(log.columns(path, level="batch"))
+        with pytest.raises(log.LogError):
+            list(log.columns(broken))
+        pa.RecordBatchReader.from_stream(log.columns(packed)).read_next_batch()
+
+    all_ways()
+    gc.collect()
+    tracemalloc.start()
+    all_ways()
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(5):
+        all_ways()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 20_000
+
+
+def test_arrays_outlive_what_made_them(tmp_path: Path) -> None:
+    path = segment(tmp_path / "segment", 256, records=10)
+    columns = log.columns(path, ["offset", "file", "key"])
+    arrays = [pa.record_batch(array) for array in columns]
+    del columns
+    path.unlink()
+    gc.collect()
+    offsets = pa.Table.from_batches(arrays)
+    assert offsets.num_rows == 2560 and offsets["file"][-1].as_py() == str(path)
+
+
+def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
+    path = segment(tmp_path / "segment", 256 * 8)
+    done, turns = Event(), [0]
+
+    def turn() -> None:
+        while not done.is_set():
+            turns[0] += 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(10)  # nobody is made to hand over the lock
+    thread = Thread(target=turn)
+    try:
+        thread.start()
+        before = turns[0]
+        list(log.columns(path))
+        done.set()
+        assert turns[0] > before
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+
+
+def test_two_threads_over_one_log(tmp_path: Path) -> None:
+    path = segment(tmp_path / "segment", 256, records=20)
+    columns = log.columns(path)
+    found: list[pa.Table] = []
+    threads = [Thread(target=lambda: found.append(pa.table(columns))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(each == found[0] for each in found)

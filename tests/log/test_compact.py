@@ -1,0 +1,444 @@
+"""Each rule of compaction, by logs made by hand; on logs from seeds, that compacting again changes nothing.
+
+That Kafka's own cleaner keeps the same is in test_kafka_compacts_alike.py.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from random_logs import DAY, NOW, RandomLog
+
+from tagwire import log
+from tagwire.log.compact import CompactReport, compact_partition
+from tagwire.log.compaction import KEPT, REMOVED, Compaction, CompactionError
+from tagwire.log.names import segment_file
+from tagwire.log.verify import verify_partition
+from tagwire.records import Record, RecordBatch, build
+
+COMMIT, ABORT = b"\0\0\0\1", b"\0\0\0\0"
+OLD = NOW - 30 * DAY
+
+
+def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
+    """A partition's folder; the segments were written to at these times."""
+    folder.mkdir()
+    for number, batches in enumerate(segments):
+        path = folder / segment_file(batches[0].base_offset, "log")
+        path.write_bytes(b"".join(batch.encode() for batch in batches))
+        if modified:
+            os.utime(path, ns=(modified[number] * 1_000_000, modified[number] * 1_000_000))
+    return folder
+
+
+def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
+    """All of a partition, the last segment too, unless asked otherwise; what was written is sound and final."""
+    rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
+    target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
+    report = compact_partition(log.Partition(folder), target, Compaction(**rules))
+    files = list(verify_partition(log.Partition(target), rules.get("format", "auto")))
+    assert [each for each in files if each.problems] == []
+    compact_partition(log.Partition(target), again, Compaction(**rules))
+    assert contents(again) == contents(target)
+    return report, list(log.Partition(target).batches(None, rules.get("format", "auto")))
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def one(offset: int, key: bytes | None, value: bytes | None, format: str = "v2", **settings: Any) -> RecordBatch:
+    return build([Record(offset, OLD + offset, key, value)], format, **settings)
+
+
+def offsets(batches: Sequence[RecordBatch]) -> list[int]:
+    return [record.offset for batch in batches for record in batch]
+
+
+def txn(offset: int, key: bytes, value: bytes | None = b"v", producer: int = 1, **settings: Any) -> RecordBatch:
+    numbers: dict[str, Any] = {"producer_id": producer, "producer_epoch": 0, "base_sequence": offset}
+    return one(offset, key, value, is_transactional=True, **numbers | settings)
+
+
+def marker(offset: int, kind: bytes, producer: int = 1, epoch: int = 0, **settings: Any) -> RecordBatch:
+    record = Record(offset, OLD + offset, kind, b"\0\0\0\0\0\0")
+    flags = {"is_transactional": True, "is_control": True}
+    return build([record], "v2", producer_id=producer, producer_epoch=epoch, **flags, **settings)
+
+
+# ---------------------------------------------------------------- the last of every key
+
+
+@pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87"])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_the_last_of_every_key(tmp_path: Path, format: str, codec: str) -> None:
+    time = -1 if format == "v0" else OLD
+    first = [Record(n, time, b"k%d" % (n % 3), b"v%d" % n) for n in range(10, 20)]
+    second = [Record(n, time, b"k%d" % (n % 2), b"v%d" % n) for n in range(20, 24)]
+    sets = [build(each, format, compression=codec) for each in (first, second)]
+    report, batches = compact(write(tmp_path / "alpha-0", sets), format=format)
+    assert offsets(batches) == [17, 22, 23]
+    assert [record.value for batch in batches for record in batch] == [b"v17", b"v22", b"v23"]
+    assert {batch.compression for batch in batches} == {codec}
+    assert (report.compacted_to, report.because, report.keys) == (24, "the log ends there", 3)
+    (segment,) = report.segments
+    assert (segment.records, segment.new_records, segment.kept) == (14, 3, {"latest": 3})
+    assert segment.removed == {"superseded": 11}
+
+
+def test_batches_keep_their_shape(tmp_path: Path) -> None:
+    records = [Record(n, OLD + n, b"k%d" % (n % 2), b"v", ((f"h{n}", None),)) for n in range(5, 9)]
+    settings: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 40, "partition_leader_epoch": 3}
+    batch = build(records, "v2", compression="lz4", last_offset=11, **settings)
+    _, (made, _) = compact(write(tmp_path / "alpha-0", [batch, one(12, b"k0", b"w")]))
+    assert list(made) == records[2:3]
+    for name in ("base_offset", "last_offset", "compression", "timestamp_type", *settings):
+        assert getattr(made, name) == getattr(batch, name), name
+
+
+def test_append_time_stays(tmp_path: Path) -> None:
+    records = [Record(n, NOW, b"k%d" % (n % 2), b"v") for n in range(4)]
+    batch = build(records, "v2", timestamp_type="append", append_time=NOW)
+    _, (made,) = compact(write(tmp_path / "alpha-0", [batch]))
+    assert (made.timestamp_type, made.max_timestamp, list(made)) == ("append", NOW, records[2:])
+
+
+def test_nothing_to_do_is_nothing_done(tmp_path: Path) -> None:
+    batches = [build([Record(n, OLD, b"k%d" % n, b"v")], "v2", compression="gzip") for n in range(9)]
+    folder = write(tmp_path / "alpha-0", batches)
+    compact(folder)
+    name = segment_file(0, "log")
+    assert (folder.with_name("compacted-0") / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_keys_that_only_begin_alike(tmp_path: Path) -> None:
+    keys = [b"", b"k", b"k" * 15, b"k" * 16, b"k" * 17, b"k" * 400]
+    batches = [one(n, key, b"v") for n, key in enumerate(keys)]
+    report, made = compact(write(tmp_path / "alpha-0", batches))
+    assert (offsets(made), report.keys) == (list(range(6)), 6)
+
+
+# ---------------------------------------------------------------- tombstones
+
+
+@pytest.mark.parametrize("format", ["v2", "v3"])
+def test_a_tombstone_gets_a_horizon_and_goes_when_it_has_passed(tmp_path: Path, format: str) -> None:
+    batches = [one(0, b"a", b"v", format), one(1, b"a", None, format), one(2, b"b", b"v", format)]
+    folder = write(tmp_path / "alpha-0", batches)
+    report, made = compact(folder, delete_retention_ms=1000, format=format)
+    assert offsets(made) == [1, 2]
+    assert [batch.delete_horizon_ms for batch in made] == [NOW + 1000, None]
+    assert [record.timestamp for record in made[0]] == [OLD + 1]
+    assert report.segments[0].kept == {"tombstone": 1, "latest": 1}
+    for later, kept in ((NOW + 999, [1, 2]), (NOW + 1000, [2])):
+        target = tmp_path / str(later)
+        asked = Compaction(now=later, include_active=True, format=format)
+        compact_partition(log.Partition(folder.with_name("compacted-0")), target, asked)
+        assert offsets(list(log.Partition(target).batches(None, format))) == kept
+
+
+def test_without_retention_a_tombstone_goes_at_once(tmp_path: Path) -> None:
+    report, made = compact(
+        write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", None), one(2, b"b", b"v")]), delete_retention_ms=0
+    )
+    assert (offsets(made), report.segments[0].removed) == ([2], {"superseded": 1, "expired_tombstone": 1})
+
+
+@pytest.mark.parametrize("format", ["v0", "v1", "kip82-int", "kip87", "kip82-str"])
+def test_in_older_formats_the_segment_is_as_old_as_the_tombstone(tmp_path: Path, format: str) -> None:
+    def message(offset: int, key: bytes, value: bytes | None) -> RecordBatch:
+        return build([Record(offset, -1 if format == "v0" else OLD, key, value)], format)
+
+    segments = [
+        [message(0, b"a", None), message(1, b"x", b"v")],
+        [message(2, b"b", None), message(3, b"y", b"v")],
+        [message(4, b"c", None), message(5, b"z", b"v")],
+    ]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - DAY, NOW - DAY + 1, NOW])
+    report, made = compact(folder, format=format)
+    assert offsets(made) == [1, 2, 3, 4, 5]
+    assert [each.removed for each in report.segments] == [{"expired_tombstone": 1}, {}, {}]
+
+
+def test_what_was_compacted_before_says_how_old_tombstones_are(tmp_path: Path) -> None:
+    segments = [[one(n, b"k%d" % n, None, "v1"), one(n + 1, b"l%d" % n, b"v", "v1")] for n in (0, 2, 4)]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - DAY, NOW - 1, NOW])
+    for dirty_from, kept in ((2, [0, 1, 2, 3, 4, 5]), (4, [0, 1, 2, 3, 4, 5]), (6, [1, 2, 3, 4, 5])):
+        target = tmp_path / str(dirty_from)
+        asked = Compaction(now=NOW, include_active=True, dirty_from=dirty_from)
+        compact_partition(log.Partition(folder), target, asked)
+        assert offsets(list(log.Partition(target).batches())) == kept
+
+
+def test_the_flag_makes_a_tombstone(tmp_path: Path) -> None:
+    """By KIP-87: a value that is kept with the flag is a delete, and a null value without it is none."""
+    flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
+    plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
+    segments = [[flagged], [plain]]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
+    report, made = compact(folder, format="kip87")
+    assert (offsets(made), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
+
+
+# ---------------------------------------------------------------- transactions and producers
+
+
+def test_aborted_records_go_and_hide_nothing(tmp_path: Path) -> None:
+    batches = [txn(0, b"a"), marker(1, COMMIT), txn(2, b"a"), txn(3, b"b"), marker(4, ABORT), one(5, b"c", b"v")]
+    report, made = compact(write(tmp_path / "alpha-0", batches))
+    assert offsets(made) == [0, 1, 4, 5]
+    assert [batch.delete_horizon_ms for batch in made] == [None, None, NOW + DAY, None]
+    assert report.segments[0].removed == {"aborted": 2}
+
+
+def test_a_marker_goes_after_its_transaction_and_its_horizon(tmp_path: Path) -> None:
+    batches = [txn(0, b"a"), marker(1, COMMIT), one(2, b"a", b"w"), txn(3, b"b"), marker(4, COMMIT), one(5, b"c", b"v")]
+    folder = write(tmp_path / "alpha-0", batches)
+    _report, made = compact(folder)
+    assert [(batch.base_offset, batch.delete_horizon_ms) for batch in made] == [
+        *((1, NOW + DAY), (2, None), (3, None), (4, None), (5, None))
+    ]
+    compact_partition(
+        log.Partition(folder.with_name("compacted-0")),
+        tmp_path / "later",
+        Compaction(now=NOW + DAY, include_active=True),
+    )
+    assert offsets(list(log.Partition(tmp_path / "later").batches())) == [2, 3, 4, 5]
+
+
+def test_transactions_of_several_producers_side_by_side(tmp_path: Path) -> None:
+    batches = [
+        *(txn(0, b"a", producer=1), txn(1, b"b", producer=2), txn(2, b"c", producer=1)),
+        *(marker(3, ABORT, producer=2), txn(4, b"d", producer=1), marker(5, COMMIT, producer=1)),
+        *(txn(6, b"b", producer=2), marker(7, COMMIT, producer=2), one(8, b"e", b"v")),
+    ]
+    _, made = compact(write(tmp_path / "alpha-0", batches))
+    assert offsets(made) == [0, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_from_the_segment_of_an_open_transaction_on_nothing_is_touched(tmp_path: Path) -> None:
+    segments = [
+        [one(0, b"a", b"v"), one(1, b"a", b"w")],
+        [one(2, b"a", b"x"), txn(3, b"b"), one(4, b"a", b"y"), one(5, b"a", b"z")],
+    ]
+    report, made = compact(write(tmp_path / "alpha-0", *segments))
+    assert (offsets(made), report.compacted_to) == ([1, 2, 3, 4, 5], 2)
+    assert report.because == "the segment there has a transaction of producer 1 that has no end"
+
+
+@pytest.mark.parametrize(("age", "left"), [(DAY - 1, [(0, 3, 0)]), (DAY, [])])
+def test_the_last_batch_of_an_active_producer_stays_empty(
+    tmp_path: Path, age: int, left: list[tuple[int, int, int]]
+) -> None:
+    records = [Record(n, NOW - age, b"a", b"v") for n in range(4)]
+    batch = build(records, "v2", producer_id=5, producer_epoch=2, base_sequence=17, compression="gzip")
+    report, made = compact(write(tmp_path / "alpha-0", [batch, one(4, b"a", b"w")]))
+    assert [(each.base_offset, each.last_offset, len(each)) for each in made[:-1]] == left
+    assert report.segments[0].emptied == len(left)
+    for each in made[:-1]:
+        assert (each.producer_id, each.producer_epoch, each.base_sequence) == (5, 2, 17)
+        assert (each.compression, each.base_timestamp, each.max_timestamp) == ("none", -1, NOW - age)
+
+
+def test_the_marker_with_the_last_epoch_of_an_active_producer_stays_empty(tmp_path: Path) -> None:
+    old = {"delete_horizon_ms": NOW - 1}
+    folder = write(tmp_path / "alpha-0", [marker(0, ABORT, epoch=3, **old), one(1, b"a", b"v")])
+    _, made = compact(folder, producer_expiration_ms=60 * DAY)
+    assert [(batch.base_offset, batch.is_control, len(batch)) for batch in made] == [(0, True, 0), (1, False, 1)]
+    assert made[0].producer_epoch == 3
+
+
+def test_control_records_of_other_kinds_stay(tmp_path: Path) -> None:
+    leader = build([Record(0, OLD, b"\0\0\0\2", b"\0\0")], "v2", is_control=True)
+    report, made = compact(write(tmp_path / "alpha-0", [leader, one(1, b"a", b"v")]))
+    assert (offsets(made), report.segments[0].kept) == ([0, 1], {"control": 1, "latest": 1})
+
+
+# ---------------------------------------------------------------- where it ends
+
+
+def test_the_active_segment_is_left_alone(tmp_path: Path) -> None:
+    segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w"), one(3, b"a", b"x")]]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
+    report, made = compact(folder, include_active=False)
+    assert (offsets(made), report.compacted_to, report.because) == ([0, 1, 2, 3], 2, "the active segment begins there")
+    all_of_it = folder.rename(make(tmp_path / "more") / folder.name)
+    report, made = compact(all_of_it, include_active=True)
+    assert (offsets(made), report.compacted_to) == ([1, 3], 4)
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_what_is_younger_than_the_lag_is_left_alone(tmp_path: Path) -> None:
+    segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (0, 10, 20)]
+    folder = write(tmp_path / "alpha-0", *segments)
+    report, made = compact(folder, min_compaction_lag_ms=NOW - OLD - 11 + 1)
+    assert (offsets(made), report.compacted_to) == ([1, 10, 11, 20, 21], 10)
+    assert report.because == "the segment there is younger than the lag"
+
+
+def test_the_last_offset_is_not_lost(tmp_path: Path) -> None:
+    gone = one(1, b"b", None, delete_horizon_ms=NOW - 1)
+    _, made = compact(write(tmp_path / "alpha-0", [one(0, b"a", b"v"), gone]))
+    assert [(batch.last_offset, len(batch)) for batch in made] == [(0, 1), (1, 0)]
+
+
+def test_in_formats_without_empty_batches_the_last_message_stays(tmp_path: Path) -> None:
+    segments = [[one(0, b"a", None, "v1")], [one(1, b"a", None, "v1")]]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, OLD])
+    report, made = compact(folder, delete_retention_ms=0)
+    assert offsets(made) == [1]
+    assert report.segments[1].kept == {"last_offset": 1}
+
+
+def test_what_was_compacted_before_needs_no_key_in_mind(tmp_path: Path) -> None:
+    segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w")]]
+    report, made = compact(write(tmp_path / "alpha-0", *segments), dirty_from=2)
+    assert (offsets(made), report.keys) == ([1, 2], 1)
+
+
+# ---------------------------------------------------------------- segments and files
+
+
+def test_segments_stay_and_empty_ones_go_but_the_first(tmp_path: Path) -> None:
+    segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (5, 10, 20)]
+    folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - 3000, NOW - 2000, NOW])
+    compact(folder)
+    made = log.Partition(folder.with_name("compacted-0"))
+    assert [(segment.base_offset, segment.size > 0) for segment in made.segments] == [(5, False), (20, True)]
+    assert [segment.path.stat().st_mtime_ns // 1_000_000 for segment in made.segments] == [NOW - 3000, NOW]
+
+
+def test_small_segments_become_one(tmp_path: Path) -> None:
+    segments = [[one(n, b"a", b"v"), one(n + 1, b"k%02d" % n, b"w")] for n in (0, 10, 20, 30)]
+    folder = write(tmp_path / "alpha-0", *segments)
+    size = log.Partition(folder).segments[0].size
+    compact_partition(
+        log.Partition(folder), tmp_path / "to", Compaction(now=NOW, include_active=True, segment_bytes=3 * size)
+    )
+    assert [segment.base_offset for segment in log.Partition(tmp_path / "to").segments] == [0, 30]
+    assert offsets(list(log.Partition(tmp_path / "to").batches())) == [1, 11, 21, 30, 31]
+
+
+def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: Path) -> None:
+    source = copy_of("kafka4/alpha-compact-txn-0")
+    compact_partition(log.Partition(source), tmp_path / "to", Compaction(now=NOW))
+    names = {path.name for path in (tmp_path / "to").iterdir()}
+    assert names == {path.name for path in source.iterdir()}
+    for path in source.iterdir():
+        if path.suffix not in (".index", ".timeindex"):
+            assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_path: Path) -> None:
+    """Up to where its cleaner was, before any horizon passes."""
+    seen = 0
+    for number, partition in enumerate(log.find_partitions(logs)):
+        if "compact" not in partition.path.name or "lz4" in partition.path.name:
+            continue
+        end = partition.segments[-1].base_offset or 0
+        clean = log.LogDirectory(partition.path.parent).cleaner_offsets
+        if clean.get(log.TopicPartition(partition.topic or "", 0)) != end:
+            continue
+        report = compact_partition(partition, tmp_path / str(number), Compaction(now=0, dirty_from=None))
+        assert [segment.removed for segment in report.segments] == [{}] * len(report.segments), partition
+        seen += sum(segment.records for segment in report.segments)
+    assert seen > 50
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, None, b"v"), one(2, b"b", b"v")])
+    with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key: .*--drop-keyless"):
+        compact(folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
+    report, made = compact(folder, drop_keyless=True)
+    assert (offsets(made), report.segments[0].removed) == ([0, 2], {"no_key": 1})
+
+
+def test_too_many_keys_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
+    with pytest.raises(CompactionError, match=r"more than 8 keys up to offset 8, .*--max-keys.*--dirty-from"):
+        compact(folder, max_keys=8)
+    compact(folder, max_keys=9)
+
+
+def test_damage_is_told_with_its_place_and_nothing_is_left(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
+    path = folder / segment_file(0, "log")
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(log.LogError, match=r"crc at byte 1\d\d") as caught:
+        compact(folder)
+    assert (caught.value.file, caught.value.rule) == (str(path), "TWL104")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
+
+    def interrupt(segment: log.Segment, record: Record, reason: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compact_partition(
+            log.Partition(folder), tmp_path / "to", Compaction(now=NOW, include_active=True), explain=interrupt
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")])
+    with pytest.raises(log.LogPathError, match="there already"):
+        compact_partition(log.Partition(folder), folder, Compaction(now=NOW))
+
+
+# ---------------------------------------------------------------- logs from seeds
+
+
+def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
+    reasons: set[str] = set()
+    for seed in range(60):
+        magics = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
+        folder = tmp_path / str(seed) / "alpha-0"
+        RandomLog(seed, magics).write(folder)
+        report, made = compact(folder, include_active=seed % 2 == 0)
+        before = [record for batch in log.Partition(folder).batches() for record in batch]
+        after = [record for batch in made for record in batch]
+        assert all(record in before for record in after)
+        for segment in report.segments:
+            reasons |= segment.kept.keys() | segment.removed.keys()
+            assert sum(segment.kept.values()) + sum(segment.removed.values()) == segment.records
+    assert reasons >= {"latest", "tombstone", "marker", "superseded", "aborted", "expired_tombstone"}
+    assert reasons <= KEPT.keys() | REMOVED.keys()
+
+
+def test_what_it_says_of_each_record(tmp_path: Path) -> None:
+    folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"w")])
+    said: list[tuple[int, str]] = []
+    asked = Compaction(now=NOW, include_active=True)
+    compact_partition(
+        *(log.Partition(folder), tmp_path / "to", asked),
+        explain=lambda _, record, why: said.append((record.offset, why)),
+    )
+    assert said == [(0, "superseded"), (1, "latest")]
+
+
+def test_an_empty_log(tmp_path: Path) -> None:
+    folder = make(tmp_path / "alpha-0")
+    (folder / segment_file(7, "log")).write_bytes(b"")
+    for include_active in (False, True):
+        asked = Compaction(now=NOW, include_active=include_active)
+        report = compact_partition(log.Partition(folder), tmp_path / f"to-{include_active}", asked)
+        assert (report.compacted_to, report.keys) == (7, 0)
+        assert [path.name for path in (tmp_path / f"to-{include_active}").glob("*.log")] == [segment_file(7, "log")]
+    report = compact_partition(log.Partition(make(tmp_path / "beta-0")), tmp_path / "none", Compaction(now=NOW))
+    assert report.segments == []

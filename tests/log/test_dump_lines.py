@@ -1,0 +1,145 @@
+"""Lines of JSON by native code are those that Python makes, for every record that both read, and no others."""
+
+import json
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from random_logs import RandomLog
+
+from tagwire import engine
+from tagwire.errors import DecodeError
+from tagwire.limits import Limits
+from tagwire.log import dump
+from tagwire.log.dump import batch_lines
+from tagwire.records import Record, RecordBatch, build, format_of, read_batches
+from tagwire.records.lines import native_lines
+from tagwire.records.walk import Walk
+
+pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine")
+
+KEYS = ["", "h", 'quote " and \\', "\b\t\n\v\f\r\0\x1f\x7f", "é ű 森 \U0001f332", "x" * 300]
+
+
+def by_python(batch: RecordBatch, head: str = "{") -> bytes:
+    return b"".join(dump._record_lines(batch, head, None))
+
+
+def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
+    """What native code gives, and how many records these are; None for all."""
+    lines = native_lines(batch, b"{")
+    found = b""
+    while True:
+        try:
+            found += next(lines)
+        except StopIteration as end:
+            return found, end.value
+
+
+def records(seed: int) -> list[Record]:
+    random = Random(seed)
+    made = []
+    for n in range(random.randrange(1, 20)):
+        key, value = (random.choice((None, random.randbytes(random.randrange(12)))) for _ in range(2))
+        headers = [(random.choice(KEYS), random.choice((None, b"", random.randbytes(5)))) for _ in range(n % 4)]
+        made.append(Record(1000 + 3 * n, random.choice((-1, 0, 1 << 40)), key, value, headers))
+    return made
+
+
+@pytest.mark.parametrize("format", ["v2", "v3"])
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+def test_what_python_says(format: str, codec: str) -> None:
+    for seed in range(40):
+        batch = build(records(seed), format, compression=codec)
+        assert natively(batch) == (by_python(batch), None)
+        for line, record in zip(by_python(batch).splitlines(), batch, strict=True):
+            fields = json.loads(line.replace(b"{, ", b"{", 1))
+            assert [key for key, _ in fields["headers"]] == [key for key, _ in record.headers]
+
+
+def test_logs_from_seeds() -> None:
+    """With append times, delete horizons, markers and null values; messages are not for native code."""
+    for seed in range(10):
+        for batch in RandomLog(seed, ("v1", "v2")).batches:
+            again = next(read_batches(batch.encode()))
+            expected = (by_python(again), None) if again.magic == 2 else (b"", 0)
+            assert natively(again) == expected
+
+
+def test_lines_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = build(records(3), "v2", producer_id=7)
+    found = b"".join(batch_lines('a "file"', batch))
+    monkeypatch.setattr(dump, "native_lines", lambda batch, head: none())
+    assert b"".join(batch_lines('a "file"', batch)) == found
+    assert found.startswith(b'{"file": "a \\"file\\"", "baseOffset": 1000, ') and found.endswith(b"}\n")
+
+
+def none() -> Iterator[bytes]:
+    yield from ()
+    return 0  # type: ignore[return-value]
+
+
+def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = build([Record(n, 0, b"k", b"v" * 50) for n in range(100)], "v2")
+    monkeypatch.setattr("tagwire.records.lines._AT_ONCE", 1000)
+    parts = list(native_lines(batch, b"{"))
+    assert b"".join(parts) == by_python(batch)
+    assert len(parts) > 5 and all(part.endswith(b"}\n") for part in parts)
+
+
+@pytest.mark.parametrize("limits", [Limits(records=5), Limits(headers=2), Limits(elements=7), Limits(depth=1)])
+def test_limits_are_for_python(limits: Limits) -> None:
+    (batch,) = read_batches(build(records(1), "v2").encode(), "v2", limits)
+    assert natively(batch) == (b"", 0)
+
+
+def walk_over(batch: RecordBatch, data: bytes) -> Walk:
+    whole = batch.walk()
+    return Walk(format_of("v2"), whole.head, data, whole.pos, whole.end, packed_at=None, limits=Limits())
+
+
+class Changed:
+    """A batch whose records have other bytes, under no checksum."""
+
+    def __init__(self, batch: RecordBatch, data: bytes) -> None:
+        self.limits, self.described_by = batch.limits, batch.described_by
+        self.batch, self.data = batch, data
+
+    def walk(self) -> Walk:
+        return walk_over(self.batch, self.data)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x02, 0x80, 0xFF])
+def test_every_byte_changed(mask: int) -> None:
+    """Native code stops where Python does, or before; what it says until then is what Python says."""
+    some = [
+        Record(1, 5, b"key", None, (("h", b"1"), ("é", None))),
+        Record(2, 6, None, b"w" * 70),
+        Record(3, 7, b"", b""),
+    ]
+    batch = build(some, "v2")
+    data = batch.encode()
+    refused = 0
+    for at in range(batch.walk().pos, len(data)):
+        changed = bytearray(data)
+        changed[at] ^= mask
+        found, done = natively(Changed(batch, bytes(changed)))  # type: ignore[arg-type]
+        expected, is_whole = [], True
+        try:
+            for record in walk_over(batch, bytes(changed)):
+                expected.append(dump._line(record, "{", None))
+        except DecodeError:
+            is_whole = False
+        lines = found.decode().splitlines(keepends=True)
+        assert lines == expected[: len(lines)], at
+        assert (done is None) <= is_whole, at
+        refused += done is not None
+    assert refused > 10
+
+
+def test_places_that_are_not_there() -> None:
+    from tagwire._lines import lines
+
+    for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
+        with pytest.raises(ValueError, match="bytes from"):
+            lines(b"12345678", *places, 0, 0, False, True, b"{", 100)

@@ -1,0 +1,121 @@
+"""Kafka's own cleaner keeps what tagwire keeps, batch by batch: on logs of brokers, and on logs from seeds.
+
+It needs Java 17 and Maven, as the test that has a broker open converted logs. The cleaner goes over a log until nothing
+changes any more, which takes it up to three rounds; tagwire goes over it once.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from random_logs import DAY, NOW, RandomLog
+
+from tagwire import log
+from tagwire.log.batch_rules import BatchRules
+from tagwire.log.compact import compact_partition
+from tagwire.log.compaction import Compaction
+from tagwire.log.transactions import Transactions
+from tagwire.log.verify import verify_partition
+from tagwire.records import RecordBatch
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).with_name("CleanLogs.java")
+ROUNDS = 3
+
+
+class Case(NamedTuple):
+    """A partition's folder, and what is asked for."""
+
+    folder: Path
+    now: int
+    dirty_from: int | None
+    rounds: int = ROUNDS
+
+
+def stable_end(partition: log.Partition) -> int:
+    """The first offset of a transaction that is open, which a broker knows; a high one if none is."""
+    transactions, rules = Transactions(), BatchRules([])
+    for batch in partition.batches():
+        transactions.see(rules.check(0, batch, None))
+    return min(transactions.open.values(), default=1 << 40)
+
+
+def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
+    """Copies of the cases' folders, cleaned by Kafka."""
+    copies, lines = [], []
+    for number, case in enumerate(cases):
+        copy = folder / str(number) / case.folder.name
+        shutil.copytree(case.folder, copy)
+        segments = log.Partition(copy).segments
+        end = min(segments[-1].base_offset or 0, stable_end(log.Partition(copy)))
+        dirty = max(case.dirty_from or 0, segments[0].base_offset or 0)
+        words = (copy, case.now, DAY, dirty, end, case.rounds)
+        lines.append("\t".join(map(str, words)))
+        copies.append(copy)
+    orders = folder / "orders"
+    orders.write_text("\n".join(lines))
+    command = ["java", "-cp", f"{jars}/*", str(PROGRAM), str(orders)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return copies
+
+
+def seen(batch: RecordBatch) -> tuple[Any, ...]:
+    """A batch but for how its records are packed; of old formats, which cleaners make v2 of, the records alone."""
+    if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
+        return tuple(batch)
+    codec = batch.compression if len(batch) else "none"
+    return (
+        *(batch.format, batch.base_offset, batch.last_offset, batch.max_timestamp, batch.base_timestamp, codec),
+        *(batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.partition_leader_epoch),
+        *(batch.is_transactional, batch.is_control, batch.delete_horizon_ms, batch.timestamp_type, list(batch)),
+    )
+
+
+def compare(jars: Path, cases: list[Case], folder: Path) -> int:
+    """Hold both results against each other; how many batches were written."""
+    count = 0
+    for number, (case, theirs) in enumerate(zip(cases, clean(jars, cases, folder / "theirs"), strict=True)):
+        ours = folder / "ours" / str(number)
+        compact_partition(log.Partition(case.folder), ours, Compaction(now=case.now, dirty_from=case.dirty_from))
+        assert [each.problems for each in verify_partition(log.Partition(ours)) if each.problems] == []
+        found = [seen(batch) for batch in log.Partition(ours).batches()]
+        assert found == [seen(batch) for batch in log.Partition(theirs).batches()], case
+        count += len(found)
+    return count
+
+
+def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
+    cases = []
+    for seed in range(150):
+        folder = tmp_path / "logs" / f"alpha-{seed}"
+        RandomLog(seed).write(folder)
+        cases.append(Case(folder, NOW, None))
+    assert compare(jars, cases, tmp_path) > 3000
+
+
+def test_old_formats(jars: Path, tmp_path: Path) -> None:
+    """Of these a cleaner removes tombstones in what it cleaned before: it is told where that ends."""
+    cases = []
+    for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
+        folder = tmp_path / "logs" / f"alpha-{seed}"
+        bases = RandomLog(1000 + seed, magics, 40).write(folder, 8)
+        cases.append(Case(folder, NOW, bases[len(bases) // 2], 1 if "v2" not in magics else ROUNDS))
+    assert compare(jars, cases, tmp_path) > 500
+
+
+def test_logs_of_brokers(jars: Path, copy_of: Callable[[str], Path], tmp_path: Path) -> None:
+    names = (
+        *("kafka4/alpha-compact-txn-0", "kafka4/alpha-compact-horizon-0", "kafka4/alpha-txn-many-0"),
+        *("kafka4/__consumer_offsets-1", "kafka4/__transaction_state-0", "kafka28/alpha-m1-compact-lz4-0"),
+    )
+    folders = [copy_of(name) for name in names]
+    for path in (path for folder in folders for path in folder.glob("*.log")):
+        os.utime(path)  # the archive has no times
+    cases = [Case(folder, now, None) for folder in folders for now in (NOW, NOW + 10_000 * DAY)]
+    assert compare(jars, cases, tmp_path) > 100
