@@ -222,6 +222,7 @@ class Pass:
         while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
             if halt == "full":
                 yield rows.take()
+                scan.let_go(rows.position)
                 continue
             if rows.index == 0 and scan.ends_at(rows.position):
                 return
