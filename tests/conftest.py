@@ -31,7 +31,7 @@ def spark(spark_end: None) -> "SparkSession":
 
 @pytest.fixture
 def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that a test makes in its folder and imports is forgotten with the test: others make one of that name."""
+    """A package that a test makes and imports is forgotten with the test: others make one of that name."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name, module in [*sys.modules.items()]:
