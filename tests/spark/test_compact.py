@@ -33,6 +33,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """As if every partition were large; which units of work there were."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
+
     def noted(spark: Any, units: Sequence[Any], *rest: Any) -> list[Any]:
         done.extend(unit["do"] for unit in units)
         return run_units(spark, units, *rest)

@@ -27,7 +27,7 @@ from tagwire.log.scan import Scan, mapped
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.jobs.outputs import Staging, attempt
-from tagwire_spark.jobs.tasks import over_units, refusals_told
+from tagwire_spark.jobs.tasks import over_units, refusals_told, settle_worker
 
 __all__ = ["find_last_offsets", "last_offsets_between"]
 
@@ -120,6 +120,7 @@ def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
     """What a task behind the shuffle does: a file for each partition that it has keys of."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         gathered: dict[int, list[Any]] = {}
         for batch in batches:
             for log in pc.unique(batch.column("log")).to_pylist():

@@ -5,6 +5,7 @@ no long one. Spark may try a unit several times, or twice at once; what work
 writes must be harmless then (`outputs` has the way).
 """
 
+import gc
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +19,13 @@ from pyspark.sql.functions import col
 from tagwire.errors import TagwireError
 from tagwire_spark.errors import refusal, refusal_in
 
-__all__ = ["TASK_BYTES", "over_units", "refusals_told", "run_units"]
+__all__ = ["TASK_BYTES", "over_units", "refusals_told", "run_units", "settle_worker"]
 
 TASK_BYTES: Final = 64 << 20
 """Units share a task up to so many bytes."""
 _OPENING: Final = 1 << 20
 """What a unit costs beside its bytes, in bytes."""
+_UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
 
@@ -55,8 +57,12 @@ def over_units(
 ) -> DataFrame:
     """The rows that `work` makes of each unit and its number; as `run_units` otherwise, and nothing runs yet."""
     tasks = _tasks(sizes)
-    rows = [(task, number, json.dumps(units[number])) for task, numbers in enumerate(tasks) for number in numbers]
-    df = spark.createDataFrame(rows, "task int, unit int, text string")
+    rows = [
+        {"task": task, "unit": number, "text": json.dumps(units[number])}
+        for task, numbers in enumerate(tasks)
+        for number in numbers
+    ]
+    df = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_UNIT_COLUMNS))
     return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
 
 
@@ -87,6 +93,7 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
     """What a worker does with its units."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+        settle_worker()
         for batch in batches:
             for row in batch.to_pylist():
                 try:
@@ -95,6 +102,13 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
     return run
+
+
+def settle_worker() -> None:
+    """Let the garbage collector pass over what a worker has imported: Spark runs it after each task, for 20 ms."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:

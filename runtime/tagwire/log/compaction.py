@@ -110,15 +110,12 @@ class Verdict(NamedTuple):
     """As it is to be written; None if nothing of it is."""
     counts: Mapping[str, int]
     """How many records there are of each reason, one of KEPT or REMOVED."""
+    kept: int
+    """How many records are kept."""
     marker: int | None = None
     """The type of a control batch that is kept with its record."""
     records: Sequence[tuple[Record, str]] = ()
     """Each record with its reason, where somebody wants to know."""
-
-    @property
-    def kept(self) -> int:
-        """How many records are kept."""
-        return sum(count for reason, count in self.counts.items() if reason in KEPT)
 
 
 class Judge:
@@ -175,21 +172,23 @@ class Judge:
         if found is None:
             return None
         reasons, marks = _OF_FACTS[self._is_due(horizon)]
-        counts = Counter[str]()
+        counts: dict[str, int] = {}
         for fact, reason in enumerate(reasons):
             count = found.facts.count(fact)
             if count:
-                counts[reason] += count
-        if counts["no_key"] and not self.compaction.drop_keyless:
+                counts[reason] = counts.get(reason, 0) + count
+        if "no_key" in counts and not self.compaction.drop_keyless:
             return None
-        verdict = Verdict(None, counts)
-        if not verdict.kept:
-            return verdict._replace(batch=self._emptied(batch, format, []))
-        new_horizon = horizon if counts["tombstone"] else batch.delete_horizon_ms
-        if verdict.kept == len(found.facts) and new_horizon == batch.delete_horizon_ms:
-            return verdict._replace(batch=batch)
-        made = _moved(found, format, found.facts.translate(marks), new_horizon)
-        return None if made is None else verdict._replace(batch=made)
+        kept = sum(counts[reason] for reason in counts if reason in KEPT)
+        new_horizon = horizon if "tombstone" in counts else batch.delete_horizon_ms
+        made: RecordBatch | None = batch
+        if not kept:
+            made = self._emptied(batch, format, [])
+        elif kept < len(found.facts) or new_horizon != batch.delete_horizon_ms:
+            made = _moved(found, format, found.facts.translate(marks), new_horizon)
+            if made is None:
+                return None
+        return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
         """Until when tombstones and markers of a batch stay; None in formats that can't say it."""
@@ -205,7 +204,8 @@ class Judge:
 
     def _told(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
         counts = Counter(reason for _, reason in records)
-        return Verdict(written, counts, marker, records if self.tells else ())
+        kept = sum(counts[reason] for reason in counts if reason in KEPT)
+        return Verdict(written, counts, kept, marker, records if self.tells else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         """Markers, and control records of other kinds, which are kept."""

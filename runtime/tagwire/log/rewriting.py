@@ -124,7 +124,8 @@ class Rewriter:
             if self.explain:
                 for record, reason in verdict.records:
                     self.explain(segment, record, reason)
-            reasons.update(verdict.counts)
+            for reason, count in verdict.counts.items():
+                reasons[reason] += count
             batches += 1
             if verdict.batch is None:
                 continue

@@ -138,6 +138,11 @@ class Format:
         return self.records is not None and plain_records.fits(self)
 
     @cached_property
+    def is_movable(self) -> bool:
+        """Whether records have that shape with an attributes byte in each, as native code moves them."""
+        return self.is_plain and self.record.items[1].condition is None
+
+    @cached_property
     def plans(self) -> Plans:
         """What the native engine has for this format."""
         return Plans(self)

@@ -14,6 +14,11 @@ from tagwire.records.walk import Walk
 if TYPE_CHECKING:
     from tagwire._rebatch import RecordRun
 
+try:
+    from tagwire._rebatch import facts
+except ImportError:  # a build without native code
+    facts = None  # type: ignore[assignment]
+
 __all__ = ["HAS_NO_KEY", "HAS_NO_VALUE", "IS_LAST", "Movable", "movable", "new_run"]
 
 IS_LAST: Final = 1
@@ -34,7 +39,7 @@ class Movable:
         """A byte for each record, of the bits above."""
         self.left = len(facts)
         """How many have not been moved."""
-        self.next_offset: int | None = batch.base_offset
+        self.next_offset: int | None = bases[0]
         """The offset of the next one, where it found no room; None if it can't be counted from a run's bases."""
         self._walk = walk
         self._bases = bases
@@ -60,11 +65,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
     """
     limits, format = batch.limits, batch.described_by
     is_bounded = limits.records is not None or limits.headers is not None
-    if format.plans.records is None or is_bounded or not format.is_plain or format.record.items[1].condition:
-        return None
-    try:
-        from tagwire._rebatch import facts
-    except ImportError:  # the engine of an older build
+    if facts is None or format.plans.records is None or is_bounded or not format.is_movable:
         return None
     walk = batch.walk()
     count = walk.count()
