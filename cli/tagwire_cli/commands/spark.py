@@ -13,6 +13,8 @@ SPARK_COMMANDS: Final = {
     "convert": "tagwire_cli.spark_commands.convert",
     "compact": "tagwire_cli.spark_commands.compact",
     "whatif": "tagwire_cli.spark_commands.whatif",
+    "export": "tagwire_cli.spark_commands.export",
+    "import": "tagwire_cli.spark_commands.import_logs",
     "audit": "tagwire_cli.spark_commands.audit",
 }
 """Name to module, in the order in which people meet them."""
