@@ -1,4 +1,4 @@
-"""All of `tagwire_spark` through Spark Connect, with a server of its own: functions, sources, a write and a stream."""
+"""All of `tagwire_spark` through Spark Connect, with a server of its own: functions, sources, a write, a stream, jobs."""
 
 import os
 import subprocess
@@ -44,6 +44,14 @@ sink = stream.writeStream.format("parquet").option("checkpointLocation", str(fol
 sink.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
 assert spark.read.parquet(str(folder / "out")).count() == 60
 print("stream")
+
+from tagwire_spark.jobs import compact, compact_logs, convert_logs
+
+compact.TASK_BYTES = -1  # as if all partitions were large
+rules = {"include_active": True, "drop_keyless": True}
+assert [each.records for each in convert_logs(spark, data / "sample_log", folder / "converted", codec="zstd")] == [30, 30]
+assert [each.keys for each in compact_logs(spark, data / "sample_log", folder / "compacted", **rules)] == [18, 21]
+print("jobs")
 spark.stop()
 """
 
@@ -62,5 +70,7 @@ def test_spark_connect(tmp_path: Path) -> None:
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=900, check=False, env=environment, cwd=tmp_path
     )
-    assert done.stdout.split() == ["functions", "sources", "writer", "stream"], done.stdout + done.stderr[-4000:]
+    assert done.stdout.split() == ["functions", "sources", "writer", "stream", "jobs"], (
+        done.stdout + done.stderr[-4000:]
+    )
     assert done.returncode == 0

@@ -35,7 +35,7 @@ def command(
     conf: Sequence[str],
     **rules: Any,
 ) -> None:
-    """Write partitions to DIR with the last record of every key, partition by partition on all workers.
+    """Write partitions to DIR with the last record of every key, segment by segment on all workers.
 
     What is written, told and meant by the options is that of `tagwire log compact`,
     byte for byte. DIR appears when all of it is written.

@@ -253,16 +253,17 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 def _key(batch: RecordBatch) -> Key:
     """What batches must have in common to become one."""
+    is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
-        batch.compression,
+        batch.codec,
         batch.partition_leader_epoch,
         batch.producer_id,
         batch.producer_epoch,
         batch.is_transactional,
         batch.delete_horizon_ms,
-        batch.timestamp_type,
-        batch.max_timestamp if batch.timestamp_type == "append" else None,
+        batch.max_timestamp if is_appended else None,
+        is_appended,
     )
 
 

@@ -24,8 +24,8 @@ from tagwire.layout import Extent
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
-from tagwire.records import Format, RecordBatch, format_of, read_batches
-from tagwire.records.reading import read_outline
+from tagwire.records import Format, RecordBatch, format_of
+from tagwire.records.reading import batch_at, read_outline
 from tagwire.varint import read_uvarint
 
 __all__ = ["Place", "Scan", "is_zeros", "mapped"]
@@ -38,6 +38,7 @@ _LAST_DELTA_AT: Final = 23
 _LENGTH_END: Final = 12
 _LEAST: Final = {0: 14, 1: 22, 2: 49}
 """The least that a length may say, by magic byte."""
+_BY_MAGIC: Final = ("v0", "v1", "v2")
 _LONGEST_HEAD: Final = 64
 """Where the length of a batch ends at the latest, whatever its format."""
 _ZEROS_AT_ONCE: Final = 1 << 16
@@ -87,6 +88,8 @@ class Scan:
         self.known: Format | None = None if format == "auto" else format_of(format)
         self.limits = limits
         self._held_from = 0
+        self._clear = ""
+        """The format of the batch whose size was asked for last, where its head leaves no doubt."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
         """Each batch from here on with its position; with `partial`, one that is cut off at the end is left out.
@@ -113,7 +116,7 @@ class Scan:
         """The batch at this position, its checksum held against its bytes. Raises LogError."""
         data = self.data[position : position + self.size(position)]
         try:
-            return next(read_batches(data, "auto" if self.known is None else self.known, self.limits))
+            return batch_at(data, 0, self.known or (format_of(self._clear) if self._clear else None), self.limits)
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
@@ -168,6 +171,7 @@ class Scan:
     def _size_as_found(self, position: int) -> int:
         """The length where v0, v1 and v2 have it; if magic 3 says that it may be v3, the longer of both."""
         left = len(self.data) - position
+        self._clear = ""
         if left < _HEAD.size:
             refuse(self.file, "TWL101", position, f"{left} bytes", f"a batch's head of {_HEAD.size} bytes or more")
         _, length, magic = _HEAD.unpack_from(self.data, position)
@@ -182,6 +186,7 @@ class Scan:
                 refuse(self.file, "TWL102", position + 8, f"a length of {length}", expected)
             return v3
         size = _LENGTH_END + int(length)
+        self._clear = "" if v3 else _BY_MAGIC[magic]
         return v3 if v3 and size > left else max(size, v3)
 
     def _v3_size(self, position: int, left: int) -> int:
