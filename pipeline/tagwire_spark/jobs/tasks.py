@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
 from tagwire.errors import TagwireError
-from tagwire_spark.errors import refusal, refusal_in
+from tagwire_spark.errors import SPARK_ERRORS, failure, refusal
 
 __all__ = ["run_units"]
 
@@ -31,7 +30,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
 
     A unit, and what is made of it, is what JSON can hold; `sizes` are the bytes
     that each unit reads. `work` must be importable on workers. Raises
-    PipelineError for what a worker refuses.
+    PipelineError for what a worker refuses, and for what Spark fails with.
     """
     if not units:
         return []
@@ -43,8 +42,8 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     try:
         for row in spread.mapInArrow(_working(work), _RESULT).collect():
             found[row.unit] = json.loads(row.result)
-    except PySparkException as error:
-        raise refusal_in(error) or error from None
+    except SPARK_ERRORS as error:
+        raise failure(error) from None
     return found
 
 
