@@ -223,6 +223,7 @@ class Pass:
             if halt == "full":
                 scan.let_go(rows.position)
                 yield rows.take()
+                scan.let_go(rows.position)
                 continue
             if rows.index == 0 and scan.ends_at(rows.position):
                 return
