@@ -35,6 +35,8 @@ FOUND: Final = {
     "spark convert": "a fault in a log, or something that could not be carried",
     "spark compact": "a fault in a log",
     "spark whatif": "a fault in a log",
+    "spark export": "a fault in a log, also one that --permissive carries",
+    "spark import": "an export that is not whole, or not as it was written",
     "spark audit": "a file that can't be read; with --refused-by, requests that are refused",
     "lint": "errors; warnings and notes never fail",
     "collide": "designs that can't live together",

@@ -29,6 +29,8 @@ SCHEMAS: Final = {
     "spark convert": "log-convert",
     "spark compact": "log-compact",
     "spark whatif": "whatif",
+    "spark export": "spark-export",
+    "spark import": "spark-import",
     "spark audit": "spark-audit",
 }
 """The commands that have one, and the files of `json_schemas/`."""

@@ -53,8 +53,6 @@ def command(
     exported. Any reader of Parquet reads the table; `tagwire spark import` makes
     every file again, byte for byte. PARQUET appears when all of it is written.
 
-    Exit status: 0; with --permissive 1 if there are bytes that are no batch.
-
     \b
     Examples:
       tagwire spark export /mnt/kafka --output /mnt/archive
