@@ -12,7 +12,12 @@ from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
 
-__all__ = ["CONDITIONS", "PipelineError", "described", "refusal", "refusal_in"]
+try:
+    from py4j.protocol import Py4JError as _JavaError  # as which comes that a worker has died
+except ImportError:  # with Spark Connect there need not be one
+    _JavaError = PySparkException
+
+__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "failure", "refusal", "refusal_in"]
 
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
@@ -36,6 +41,9 @@ CONDITIONS: Final = {
 }
 """Each condition with its SQLSTATE; the classes of these are Spark's own choice for like errors."""
 
+
+SPARK_ERRORS: Final = (PySparkException, _JavaError)
+"""What Spark raises."""
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
 """An error as it stands in a text of Spark's; of several, the innermost."""
@@ -85,7 +93,14 @@ def described(error: TagwireError) -> dict[str, Any]:
     return {"path": "", "offset": None, "reason": str(error)}
 
 
-def refusal_in(error: PySparkException) -> PipelineError | None:
+def failure(error: Exception) -> PipelineError:
+    """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first line that Spark says."""
+    lines = [line.strip(" \t:") for line in str(error).splitlines()]
+    said = (line for line in lines if line and not line.startswith("An error occurred while calling"))
+    return refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {next(said, type(error).__name__)}")
+
+
+def refusal_in(error: Exception) -> PipelineError | None:
     """The refusal of a worker as it was raised there, if the text of Spark's error has one."""
     found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

@@ -13,11 +13,10 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tagwire.errors import TagwireError
-from tagwire_spark.errors import PipelineError, refusal_in
+from tagwire_spark.errors import SPARK_ERRORS, failure
 
 __all__ = ["failures_told", "session_of_command", "spark_conf"]
 
@@ -78,6 +77,5 @@ def failures_told() -> Generator[None]:
         yield
     except TagwireError:
         raise
-    except PySparkException as error:
-        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {first}") from None
+    except SPARK_ERRORS as error:
+        raise failure(error) from None

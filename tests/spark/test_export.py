@@ -10,10 +10,13 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+import duckdb
+import jsonschema
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+import tagwire_cli
 from tagwire.checksums import checksum
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+SCHEMAS = Path(tagwire_cli.__file__).with_name("json_schemas")
 SAMPLE = Path(__file__).parents[1] / "data" / "sample_log"
 FIRST = f"{0:020}.log"
 
@@ -92,6 +96,11 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert folder == "topic=orders"
     table = pq.read_table(tmp_path / "parquet")  # without a word about partitions
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
+    pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
+    query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
+    found = duckdb.execute(query, [pattern])
+    lengths = [sum(len(row.value or b"") for row in source.where(f"partition = {n}").collect()) for n in (0, 1)]
+    assert found.fetchall() == [("orders", n, 30, lengths[n]) for n in (0, 1)]
 
 
 def segment(folder: Path, data: bytes, name: str = "t-0", base: int = 0) -> Path:
@@ -241,7 +250,9 @@ def test_damage(in_process: Any, tmp_path: Path) -> None:
     assert path.name in str(refused.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
     [report] = there_and_back(in_process, logs, tmp_path, mode="permissive")
     assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(behind)]
-    assert "crc" not in report.damage[1][1] and report.records == 40 and report.to_json()["records"] == 40
+    assert "crc" not in report.damage[1][1] and report.records == 40
+    validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "spark-export.json").read_text()))
+    validator.validate(json.loads(json.dumps(report.to_json())))
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)

@@ -253,6 +253,11 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
     assert (code, err, [row["records"] for row in rows]) == (0, "", [30, 30])
     code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "back")
     assert (code, err, len(out.splitlines())) == (0, "", 1 + len(files(SAMPLE))) and out.startswith("file")
+    code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "again", "--json")
+    schema = json.loads(CliRunner().invoke(app, ["json-schema", "spark", "import"]).stdout)
+    for line in out.splitlines():
+        jsonschema.Draft202012Validator(schema).validate(json.loads(line))
+    assert (code, err, len(out.splitlines())) == (0, "", len(files(SAMPLE)))
     assert files(tmp_path / "back") == files(SAMPLE)
     with next((logs / "orders-1").glob("*.log")).open("ab") as file:
         file.write(b"no batch")
@@ -262,7 +267,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
     assert code == 1 and "orders-1" in err and "1 place without rows, first at byte" in err and out.startswith("file")
     code, out, err = run("import", logs, "--output", tmp_path / "no")
     assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_LOG_EXPORT]")
-    assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet", "back", "all"}
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet", "back", "again", "all"}
 
 
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:

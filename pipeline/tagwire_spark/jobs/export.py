@@ -45,7 +45,8 @@ class ExportReport(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As what JSON can hold."""
-        return self._asdict() | {"file": str(self.file)}
+        damage = [{"position": position, "reason": reason} for position, reason in self.damage]
+        return self._asdict() | {"file": str(self.file), "damage": damage}
 
 
 class _Unit(NamedTuple):

@@ -27,7 +27,8 @@ from tagwire.log.scan import Scan, mapped
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.jobs.outputs import Staging, attempt
-from tagwire_spark.jobs.tasks import over_units, refusals_told, settle_worker
+from tagwire_spark.jobs.tasks import over_units, settle_worker
+from tagwire_spark.session import failures_told
 
 __all__ = ["find_last_offsets", "last_offsets_between"]
 
@@ -52,7 +53,7 @@ def find_last_offsets(
         return {}
     keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format), _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
-    with refusals_told():
+    with failures_told():
         rows = lasts.mapInArrow(_writing(str(made.attempts)), _WRITTEN).collect()
     for name in {row.attempt for row in rows}:
         made.lasts.mkdir(exist_ok=True)

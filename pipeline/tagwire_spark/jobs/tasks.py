@@ -7,19 +7,18 @@ writes must be harmless then (`outputs` has the way).
 
 import gc
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from tagwire.errors import TagwireError
-from tagwire_spark.errors import refusal, refusal_in
+from tagwire_spark.errors import refusal
+from tagwire_spark.session import failures_told
 
-__all__ = ["TASK_BYTES", "over_units", "refusals_told", "run_units", "settle_worker"]
+__all__ = ["TASK_BYTES", "over_units", "run_units", "settle_worker"]
 
 TASK_BYTES: Final = 64 << 20
 """Units share a task up to so many bytes."""
@@ -37,12 +36,12 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
 
     A unit, and what is made of it, is what JSON can hold; `sizes` are the bytes
     that each unit reads. `work` must be importable on workers. Raises
-    PipelineError for what a worker refuses.
+    PipelineError for what a worker refuses, and for what Spark fails with.
     """
     if not units:
         return []
     found: list[Any] = [None] * len(units)
-    with refusals_told():
+    with failures_told():
         for row in over_units(spark, units, sizes, _one_result(work), _RESULT).collect():
             found[row.unit] = json.loads(row.result)
     return found
@@ -64,15 +63,6 @@ def over_units(
     ]
     df = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_UNIT_COLUMNS))
     return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
-
-
-@contextmanager
-def refusals_told() -> Generator[None]:
-    """What a worker refuses as our own error. Raises PipelineError."""
-    try:
-        yield
-    except PySparkException as error:
-        raise refusal_in(error) or error from None
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
