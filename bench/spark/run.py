@@ -3,6 +3,7 @@
     python bench/spark/run.py logs                       the source kafka_log, Parquet beside it
     python bench/spark/run.py jobs                       the jobs convert and compact
     python bench/spark/run.py logs --study DIR           and those of the study that came before it
+    python bench/spark/run.py messages                   our functions, and what else decodes columns of bytes
 
 Needs Java 17 and a few gigabytes in `--data`. docs/spark.md explains the figures.
 """
@@ -14,9 +15,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from jars import find_jars, settings_of
 from jobs import job_contenders
 from logs import log_contenders, with_study
 from measure import peak_of_workers, rounds
+from message_samples import with_package
+from messages import measure_messages
 from samples import LOG_BYTES, make_log
 
 __all__ = ["main"]
@@ -27,11 +31,23 @@ _CONTENDERS: Final = {"logs": log_contenders, "jobs": job_contenders}
 def main() -> None:
     """Measure what is asked for, and print a table."""
     options = _options()
+    (_messages if options.what == "messages" else _logs)(options)
+
+
+def _messages(options: Any) -> None:
+    jars = find_jars()
+    with_package(options.data)
+    spark = _session(settings_of(jars))
+    measure_messages(spark, options, jars)
+    spark.stop()
+
+
+def _logs(options: Any) -> None:
     if options.study:
         with_study(options.study.absolute())
     options.data.mkdir(parents=True, exist_ok=True)
     os.chdir(options.data)
-    spark = _session(options)
+    spark = _session()
     log = make_log(options.data / "events-0", options.bytes)
     contenders, size = _CONTENDERS[options.what](spark, log, options.study), _size(log)
     taken = rounds({name: each for name, each in contenders.items() if options.only in name}, options.rounds)
@@ -44,16 +60,17 @@ def main() -> None:
 
 def _options() -> Any:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=list(_CONTENDERS))
+    parser.add_argument("what", choices=("logs", "jobs", "messages"))
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir(), "tagwire-bench-spark"))
     parser.add_argument("--bytes", type=int, default=LOG_BYTES, help="of the log")
+    parser.add_argument("--messages", type=int, default=2_000_000, help="how many of each shape")
     parser.add_argument("--study", type=Path, help="the folder of the study's modules kds, kds2 and kdec")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help="contenders with this in their names")
     return parser.parse_args()
 
 
-def _session(options: Any) -> Any:
+def _session(others: "dict[str, str] | None" = None) -> Any:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # by which Spark looks for sources
     from pyspark.sql import SparkSession
@@ -69,7 +86,9 @@ def _session(options: Any) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
-    spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings}).getOrCreate()
+    spark = (
+        SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings, **(others or {})}).getOrCreate()
+    )
     spark.sparkContext.setLogLevel("OFF")
     return spark
 

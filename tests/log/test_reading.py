@@ -197,6 +197,14 @@ def test_what_is_no_log(logs: Path, tmp_path: Path) -> None:
         log.read(logs / "kafka4" / "alpha-empty-0", format="v22")
 
 
+def test_a_folder_of_logs_may_have_the_name_of_a_partition(tmp_path: Path) -> None:
+    for name in ("kafka-logs-1/orders-0", "kafka-logs-1/orders-1", "empty-7"):
+        (tmp_path / name).mkdir(parents=True)
+    found = [each.path.relative_to(tmp_path).as_posix() for each in log.find_partitions(tmp_path)]
+    assert found == ["empty-7", "kafka-logs-1/orders-0", "kafka-logs-1/orders-1"]
+    assert len(log.LogDirectory(tmp_path / "kafka-logs-1").partitions) == 2
+
+
 def test_a_folder_of_logs(logs: Path) -> None:
     folder = log.LogDirectory(logs / "kafka4")
     names = [(each.topic, each.partition) for each in folder.partitions]

@@ -15,10 +15,14 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Whether a folder is a partition's: by its name, or because it has segments."""
-    if partition_name(path) is not None:
+    """Whether a folder is a partition's: it has segments, or the name of one and no partitions below it.
+
+    A second broker of a machine often has its logs in a folder such as kafka-logs-1. Raises OSError.
+    """
+    found = list(path.iterdir())
+    if any((name := log_file(each)) and name.kind in ("log", "checkpoint") for each in found):
         return True
-    return any((name := log_file(each)) and name.kind in ("log", "checkpoint") for each in path.iterdir())
+    return partition_name(path) is not None and not any(partition_name(each) and each.is_dir() for each in found)
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:

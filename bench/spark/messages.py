@@ -1,0 +1,144 @@
+"""Messages on Spark: our functions and our source beside what else decodes binary columns there, on the same rows.
+
+Each contender makes the same columns, which is checked before anything is
+measured. `ready columns` is the ceiling of whatever decodes in `mapInArrow`:
+the bytes cross to the worker, and columns that were decoded before come back.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from jars import AVRO, PROTOBUF
+from measure import noop, rounds
+from message_samples import SHAPES, Shape, make_messages
+from pyspark.sql import functions as F
+
+from tagwire_spark import decode_messages, from_message
+from tagwire_spark.codec import decoding, message_class
+
+__all__ = ["measure_messages"]
+
+_SLOW: Final = 200_000
+"""Rows for functions that see them one by one."""
+CEILING, AVRO_ROW, PROTOBUF_ROW = "mapInArrow, ready columns", "from_avro", "from_protobuf's technique"
+PLAIN: Final = ("udf with our objects", "udf with our objects, through Arrow")
+DECODE, FROM, SOURCE = "decode_messages", "from_message", "kafka_log, decoding in place"
+FLOORS: Final = (
+    *((DECODE, (CEILING,), 0.9), (DECODE, PLAIN, 4.0), (FROM, PLAIN, 4.0)),
+    *((DECODE, (PROTOBUF_ROW,), 1.3), (FROM, (PROTOBUF_ROW,), 1.3), (SOURCE, (AVRO_ROW,), 1.0)),
+)
+"""How much faster the first is to be than the fastest of the others."""
+
+
+class Contender(NamedTuple):
+    """A DataFrame that decodes so many rows."""
+
+    df: Any
+    rows: int
+
+
+def measure_messages(spark: Any, options: Any, jars: dict[str, Path]) -> None:
+    """Measure both shapes, and print a table of them, and ratios."""
+    found: dict[str, Contender] = {}
+    for shape in SHAPES:
+        found |= {f"{shape.name}: {name}": each for name, each in _contenders(spark, shape, options, jars).items()}
+    works = {name: partial(noop, each.df) for name, each in found.items() if options.only in name}
+    taken = rounds(works, options.rounds)
+    print(f"{'':48}{'Mrow/s':>8}{'JVM us/row':>12}{'Python us/row':>15}")
+    for name, each in taken.items():
+        millions = found[name].rows / 1e6
+        print(f"{name:48}{millions / each.wall:8.2f}{each.jvm / millions:12.2f}{each.python / millions:15.2f}")
+    for shape in SHAPES:
+        _print_ratios(shape.name, {name: found[name].rows / each.wall for name, each in taken.items()})
+
+
+def _print_ratios(shape: str, speeds: dict[str, float]) -> None:
+    """How each of ours stands to the fastest of those that it is held against, in rows a second."""
+    for ours, others, floor in FLOORS:
+        there = {name: speeds[f"{shape}: {name}"] for name in others if f"{shape}: {name}" in speeds}
+        if there and f"{shape}: {ours}" in speeds:
+            fastest = max(there, key=lambda name: there[name])
+            ratio = speeds[f"{shape}: {ours}"] / there[fastest]
+            print(f"{shape}: {ours} / {fastest}: {ratio:.2f}, of {floor}")
+
+
+# ---------------------------------------------------------------- who decodes
+
+
+def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -> dict[str, Contender]:
+    """All of a shape, by name."""
+    parquet, log = make_messages(spark, shape, options.data, options.messages, jars)
+    data = spark.read.parquet(str(parquet)).select("kafka")
+    few = data.limit(min(options.messages, _SLOW)).repartition(2).cache()
+    arguments = (shape.message, shape.version, shape.options)
+    source = spark.read.format("kafka_log").schema(f"message {shape.schema.simpleString()}")
+    source = source.options(message=shape.message, version=shape.version, **shape.options)
+    whole = {
+        DECODE: decode_messages(data, *arguments, data="kafka", into=None),
+        FROM: data.select(from_message("kafka", *arguments).alias("m")),
+        SOURCE: source.load(str(log)),
+        **_in_jvm(spark.read.parquet(str(parquet)), shape, jars),
+    }
+    slow = {name: few.select(_plain(shape, through_arrow=name != PLAIN[0])("kafka").alias("m")) for name in PLAIN}
+    _agree(shape, whole)
+    _agree(shape, {DECODE: decode_messages(few, *arguments, data="kafka"), **slow})
+    whole = {"parquet, the bytes alone": data, CEILING: data.mapInArrow(_ready(shape), shape.ddl), **whole}
+    rows = few.count()
+    return {name: Contender(df, options.messages) for name, df in whole.items()} | {
+        name: Contender(df, rows) for name, df in slow.items()
+    }
+
+
+def _in_jvm(table: Any, shape: Shape, jars: dict[str, Path]) -> dict[str, Any]:
+    """What decodes the same rows without Python, from Avro and from Protobuf."""
+    from pyspark.sql.avro.functions import from_avro
+
+    found = {AVRO_ROW: table.select(from_avro("avro", shape.avro).alias("m"))} if AVRO in jars else {}
+    if PROTOBUF in jars:
+        found[PROTOBUF_ROW] = table.select(F.expr(f"of_protobuf(protobuf, '{shape.ddl}')").alias("m"))
+    return found
+
+
+def _ready(shape: Shape) -> Any:
+    """What gives columns that were decoded once, as many rows as there are bytes."""
+    wanted = decoding(shape.message, shape.version, shape.options, None)
+
+    def give(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        ready = None
+        for batch in batches:
+            if ready is None or ready.num_rows < batch.num_rows:
+                ready = pa.RecordBatch.from_struct_array(wanted.decode(batch.column(0)))
+            yield ready.slice(0, batch.num_rows)
+
+    return give
+
+
+def _plain(shape: Shape, *, through_arrow: bool) -> Any:
+    """A function of single rows, as one writes it without columns: an object for each message, and tuples of it."""
+    cls, version = message_class(shape.message, shape.package), shape.version
+    pick = attrgetter(*shape.schema.names)
+    pick_partition = attrgetter("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+
+    def flat(data: bytes) -> Any:
+        return pick(cls.decode(data, version))
+
+    def nested(data: bytes) -> Any:
+        *fields, topics = pick(cls.decode(data, version))
+        return (*fields, [(topic.name, [pick_partition(each) for each in topic.partitions]) for topic in topics])
+
+    return F.udf(flat if shape.name == "flat" else nested, shape.schema, useArrow=through_arrow)
+
+
+def _agree(shape: Shape, contenders: dict[str, Any]) -> None:
+    """Stop unless all give the same rows, in whatever order, as a column for each field or as one struct."""
+    sums = {}
+    for name, df in contenders.items():
+        columns = [F.col(column) for column in df.columns] if len(df.columns) > 1 else [F.col(f"{df.columns[0]}.*")]
+        hashes = df.select(*columns).select(F.xxhash64(F.struct("*")).alias("hash"))
+        sums[name] = tuple(hashes.agg(F.count("hash"), F.bit_xor("hash")).first())
+    if len(set(sums.values())) > 1:
+        raise SystemExit(f"not the same rows of {shape.name}: {sums}")
