@@ -1,4 +1,4 @@
-"""All of `tagwire_spark` through Spark Connect, with a server of its own: functions, sources, a write, a stream, jobs."""
+"""All of `tagwire_spark` through Spark Connect, with a server of its own: functions, sources, writes, a stream, jobs."""
 
 import os
 import subprocess
@@ -49,8 +49,9 @@ from tagwire_spark.jobs import compact, compact_logs, convert_logs
 
 compact.TASK_BYTES = -1  # as if all partitions were large
 rules = {"include_active": True, "drop_keyless": True}
-assert [each.records for each in convert_logs(spark, data / "sample_log", folder / "converted", codec="zstd")] == [30, 30]
-assert [each.keys for each in compact_logs(spark, data / "sample_log", folder / "compacted", **rules)] == [18, 21]
+log = data / "sample_log"
+assert [each.records for each in convert_logs(spark, log, folder / "converted", codec="zstd")] == [30, 30]
+assert [each.keys for each in compact_logs(spark, log, folder / "compacted", **rules)] == [18, 21]
 print("jobs")
 spark.stop()
 """

@@ -4,8 +4,8 @@
 
 A file holds int64, ascending. There are as many folders as tasks behind the
 shuffle, which Spark sizes by its bytes; who rewrites a segment reads its range
-of each. Values are never moved, and a key no more often than a segment has it in
-16 MiB of records.
+of each. Values are never moved, and a key once for each array of a segment's
+records that has it.
 """
 
 from array import array
