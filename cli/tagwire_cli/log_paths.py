@@ -1,13 +1,10 @@
-"""The paths of `tagwire log`: segments, partitions, and folders above them; and the options that all of them have."""
+"""The paths of `tagwire log`: segments, partitions, and folders above them."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-import click
-
-from tagwire_cli import completion
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -15,53 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "byte_progress",
-    "conversion_options",
-    "format_option",
-    "json_option",
     "log_folders",
     "partitions_below",
     "partitions_of",
-    "paths_argument",
     "segments_of",
     "target_of",
 ]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def paths_argument(function: F) -> F:
-    """The argument PATH..., as Path objects that exist."""
-    kind = click.Path(exists=True, path_type=Path)
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
-
-
-def json_option(function: F) -> F:
-    """The option `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")(function)
-
-
-def format_option(function: F) -> F:
-    """The option `--format`."""
-    return click.option(
-        "--format",
-        default="auto",
-        show_default=True,
-        metavar="NAME",
-        shell_complete=completion.formats,
-        help="The format of the batches: docs/records.md.",
-    )(function)
-
-
-def conversion_options(function: F) -> F:
-    """The options that say what batches become beside their format: codec and size."""
-    codecs = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
-    for option in (
-        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Batches of up to N records."),
-        click.option("--batch-bytes", type=click.IntRange(1), metavar="N", help="Batches of up to N bytes, unpacked."),
-        click.option("--codec", type=codecs, help="What batches are packed with; as they are unless given."),
-    ):
-        function = option(function)
-    return function
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:

@@ -1,12 +1,13 @@
-"""The options that all commands of `tagwire spark` have: which Spark they run on."""
+"""The options that commands of `tagwire spark` share: which Spark they run on, and what they make."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["opened_session", "spark_options"]
+__all__ = ["opened_session", "output_option", "spark_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +23,13 @@ def spark_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def output_option(metavar: str, help: str) -> Callable[[F], F]:
+    """The option `--output`, a folder that a job makes."""
+    kind = click.Path(path_type=Path)
+    text = f"{help}; nothing may be there yet."
+    return click.option("--output", required=True, metavar=metavar, type=kind, help=text)
 
 
 @contextmanager

@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import (
-    byte_progress,
-    conversion_options,
-    format_option,
-    partitions_of,
-    paths_argument,
-    segments_of,
-)
+from tagwire_cli.log_options import whatif_options
+from tagwire_cli.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.output import write_json
 
 if TYPE_CHECKING:
@@ -26,21 +19,7 @@ __all__ = ["command", "tell_whatif"]
 
 
 @click.command("whatif")
-@paths_argument
-@click.option("--to", required=True, metavar="FORMAT", shell_complete=completion.formats, help="The format to try.")
-@click.option(
-    "--against",
-    metavar="FORMAT",
-    shell_complete=completion.formats,
-    help="What it is compared with; the format of each batch unless given.",
-)
-@conversion_options
-@click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
-)
-@click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch.")
-@format_option
+@whatif_options
 @limit_option
 def command(
     paths: Sequence[Path],

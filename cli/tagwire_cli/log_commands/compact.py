@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import (
-    byte_progress,
-    format_option,
-    json_option,
-    log_folders,
-    partitions_below,
-    paths_argument,
-    target_of,
-)
+from tagwire_cli.log_options import format_option, json_option, paths_argument
+from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
 from tagwire_cli.output import Column, print_table, write_bytes, write_json_line
 
 if TYPE_CHECKING:

@@ -8,16 +8,8 @@ import click
 
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import (
-    byte_progress,
-    conversion_options,
-    format_option,
-    json_option,
-    log_folders,
-    partitions_below,
-    paths_argument,
-    target_of,
-)
+from tagwire_cli.log_options import conversion_options, format_option, json_option, new_format_option, paths_argument
+from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
 from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
@@ -39,7 +31,7 @@ _COLUMNS = (
 
 @click.command("convert")
 @paths_argument
-@click.option("--to", metavar="FORMAT", help="The new format; as it is unless given.")
+@new_format_option(help="The new format; as it is unless given.")
 @conversion_options
 @click.option(
     "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument
+from tagwire_cli.log_options import format_option, json_option, paths_argument
+from tagwire_cli.log_paths import byte_progress, partitions_of
 from tagwire_cli.output import write_bytes
 from tagwire_cli.packages import find_registry, package_option
 

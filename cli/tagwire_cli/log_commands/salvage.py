@@ -7,7 +7,8 @@ import click
 
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument
+from tagwire_cli.log_options import format_option, json_option, paths_argument
+from tagwire_cli.log_paths import byte_progress, partitions_of
 from tagwire_cli.output import write_json_line
 
 __all__ = ["command"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, format_option, json_option, partitions_of, paths_argument, segments_of
+from tagwire_cli.log_options import format_option, json_option, paths_argument
+from tagwire_cli.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_paths import byte_progress, partitions_of, paths_argument
+from tagwire_cli.log_options import paths_argument
+from tagwire_cli.log_paths import byte_progress, partitions_of
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_registry, package_option
 

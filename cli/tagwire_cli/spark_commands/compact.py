@@ -7,21 +7,15 @@ from typing import Any
 import click
 
 from tagwire_cli.log_commands.compact import rule_options, tell_compaction
-from tagwire_cli.log_paths import format_option, json_option, paths_argument
-from tagwire_cli.spark_options import opened_session, spark_options
+from tagwire_cli.log_options import format_option, json_option, paths_argument
+from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 __all__ = ["command"]
 
 
 @click.command("compact")
 @paths_argument
-@click.option(
-    "--output",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where the partitions are written; nothing may be there yet.",
-)
+@output_option("DIR", "Where the partitions are written")
 @rule_options
 @format_option
 @json_option

@@ -6,23 +6,17 @@ from pathlib import Path
 import click
 
 from tagwire_cli.log_commands.convert import tell_conversion
-from tagwire_cli.log_paths import conversion_options, format_option, json_option, paths_argument
-from tagwire_cli.spark_options import opened_session, spark_options
+from tagwire_cli.log_options import conversion_options, format_option, json_option, new_format_option, paths_argument
+from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 __all__ = ["command"]
 
 
 @click.command("convert")
 @paths_argument
-@click.option("--to", metavar="FORMAT", help="The new format; as it is unless given.")
+@new_format_option(help="The new format; as it is unless given.")
 @conversion_options
-@click.option(
-    "--output",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where the partitions are written; nothing may be there yet.",
-)
+@output_option("DIR", "Where the partitions are written")
 @format_option
 @json_option
 @spark_options

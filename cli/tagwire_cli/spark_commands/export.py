@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli.diagnostics import count
-from tagwire_cli.log_paths import format_option, json_option, paths_argument
+from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.output import Column, print_table, write_json_line
-from tagwire_cli.spark_options import opened_session, spark_options
+from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 if TYPE_CHECKING:
     from tagwire_spark.jobs.export import ExportReport
@@ -24,13 +24,7 @@ _COLUMNS: Final = (
 
 @click.command("export")
 @paths_argument
-@click.option(
-    "--output",
-    required=True,
-    metavar="PARQUET",
-    type=click.Path(path_type=Path),
-    help="The folder that is written; nothing may be there yet.",
-)
+@output_option("PARQUET", "The folder that is written")
 @click.option("--columns", metavar="NAME,...", help="The columns of the table; all of kafka_log unless given.")
 @click.option("--permissive", is_flag=True, help="Carry bytes that are no batch as well, and say where they are.")
 @format_option

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from tagwire_cli.log_paths import json_option
+from tagwire_cli.log_options import json_option
 from tagwire_cli.output import Column, print_table, write_json_line
-from tagwire_cli.spark_options import opened_session, spark_options
+from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 __all__ = ["command"]
 
@@ -17,13 +17,7 @@ _COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True)
 
 @click.command("import")
 @click.argument("parquet", metavar="PARQUET", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--output",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where the logs are written; nothing may be there yet.",
-)
+@output_option("DIR", "Where the logs are written")
 @json_option
 @spark_options
 def command(

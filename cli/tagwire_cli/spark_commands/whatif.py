@@ -6,23 +6,14 @@ from pathlib import Path
 import click
 
 from tagwire_cli.commands.whatif import tell_whatif
-from tagwire_cli.log_paths import conversion_options, format_option, paths_argument
+from tagwire_cli.log_options import whatif_options
 from tagwire_cli.spark_options import opened_session, spark_options
 
 __all__ = ["command"]
 
 
 @click.command("whatif")
-@paths_argument
-@click.option("--to", required=True, metavar="FORMAT", help="The format to try.")
-@click.option("--against", metavar="FORMAT", help="What it is compared with; the format of each batch unless given.")
-@conversion_options
-@click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
-)
-@click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch.")
-@format_option
+@whatif_options
 @spark_options
 def command(
     paths: Sequence[Path],
