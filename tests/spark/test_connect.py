@@ -1,4 +1,4 @@
-"""All of `tagwire_spark` through Spark Connect, with a server of its own: functions, sources, writes, a stream, jobs."""
+"""Spark Connect: functions, both sources, a write, jobs, and a stream, by a client that has no session of its own."""
 
 import os
 import subprocess
