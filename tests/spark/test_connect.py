@@ -1,4 +1,4 @@
-"""Spark Connect: functions, both sources, a write, jobs, and a stream, by a client that has no session of its own."""
+"""All of `tagwire_spark` through Spark Connect, by a server of its own: functions, sources, writes, a stream, jobs."""
 
 import os
 import subprocess
