@@ -2,6 +2,9 @@
 
 import pickle
 import resource
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,6 +101,46 @@ def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Pat
     segment = tmp_path / "t-0" / f"{0:020}.log"
     assert segment.stat().st_size > 500_000_000
     segment.unlink()
+
+
+_THERE = """
+import json, resource, sys
+from pathlib import Path
+from tagwire_spark.jobs.export import _found
+from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.exported import column_names
+
+root = Path(sys.argv[1])
+(root / "attempts").mkdir()
+[unit], _ = _found([root / "logs"])
+done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, "auto"])
+(root / "attempts" / done["attempt"]).rename(root / "exported")
+print(done["records"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+_BACK = """
+import resource, sys
+from pathlib import Path
+from tagwire_spark.jobs.restore import _import
+
+root = Path(sys.argv[1])
+[log] = (root / "logs").rglob("*.log")
+part = [0, "t-0", [[log.name, log.stat().st_size]], "table/part-00000.parquet"]
+done = _import(part, str(root / "exported"), str(root / "attempts"))
+print(done["batches"][0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [100, 4096, 300_000])
+def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
+    """Each way in a process of its own, as a worker does it."""
+    records = big_segment(tmp_path / "logs", 500 if size > 100 else 100, size)
+    for program, expected in ((_THERE, records), (_BACK, records // max(1, 16384 // size))):
+        arguments = [sys.executable, "-c", program, str(tmp_path)]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=True)
+        found, most = map(int, done.stdout.split())
+        assert found == expected and most < MOST
+    shutil.rmtree(tmp_path)
 
 
 def test_planning_reads_no_records(tmp_path: Path) -> None:

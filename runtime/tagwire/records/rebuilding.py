@@ -11,7 +11,8 @@ records that say more than their attributes here.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, NoReturn
+from operator import attrgetter
+from typing import Final, NamedTuple, NoReturn
 
 from tagwire.errors import EncodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -23,6 +24,10 @@ from tagwire.records.reading import read_outline
 from tagwire.records.record import Record
 
 __all__ = ["Head", "head_of", "rebuilt"]
+
+
+_ATTRIBUTES: Final = attrgetter("attributes")
+_TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class Head(NamedTuple):
@@ -48,14 +53,14 @@ def head_of(batch: RecordBatch, latest: int) -> Head | None:
     walk = batch.walk()
     is_appended, walk.appended = walk.appended is not None, None
     records = list(walk)
-    if any(record.attributes for record in records):
+    if any(map(_ATTRIBUTES, records)):
         return None
     data = batch.encode()
     size = len(data) - batch.records_size
     if _written(batch, records) != data[size:]:
         return None
-    times = tuple(record.timestamp for record in records)
-    are_kept = is_appended or any(abs(time) > latest for time in times)
+    times = tuple(map(_TIMESTAMP, records))
+    are_kept = is_appended or max(times, default=0) > latest or min(times, default=0) < -latest
     return Head(batch.format, data[:size], len(data), times if are_kept else None)
 
 
