@@ -7,8 +7,10 @@ from tagwire_cli.commands.log import LOG_COMMANDS
 from tagwire_cli.commands.spark import SPARK_COMMANDS
 
 GROUPS = {"log": LOG_COMMANDS, "spark": SPARK_COMMANDS}
-COMMAND_PATHS = [name for name in COMMANDS if name not in GROUPS]
-COMMAND_PATHS += [f"{group} {name}" for group, names in GROUPS.items() for name in names]
+COMMAND_PATHS = [
+    *(name for name in COMMANDS if name not in GROUPS),
+    *(f"{group} {name}" for group, names in GROUPS.items() for name in names),
+]
 
 
 def command_of(path: str) -> click.Command:
