@@ -88,6 +88,13 @@ def test_records_that_are_others() -> None:
         rebuilt(head._replace(data=head.data[:20]), found)
 
 
+@pytest.mark.parametrize("changes", [{"format": "v1"}, {"size": 0}, {"size": 1 << 20}, {"data": b""}], ids=str)
+def test_heads_that_are_none(changes: dict[str, Any]) -> None:
+    head, found = parts(build(PLAIN, "v2"))
+    with pytest.raises((DecodeError, EncodeError)):
+        rebuilt(head._replace(**changes), found)
+
+
 def test_a_batch_without_records() -> None:
     batch = BatchBuilder("v2", base_offset=5, last_offset=9, max_timestamp=7).build()
     head, found = parts(batch)

@@ -306,7 +306,7 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
     ]
     for paths, options, text in refused:
         with pytest.raises(TagwireError, match=text):
-            export_logs(spark, paths, **{"output": output, **options})
+            export_logs(spark, paths, options.pop("output", output), **options)
     assert not output.exists()
 
 

@@ -84,6 +84,8 @@ def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMI
         for record, timestamp in zip(found, head.timestamps, strict=True):
             record.timestamp = timestamp
     format = format_of(head.format)
+    if format.records is None:
+        _refuse(head, f"have no batch around them in {head.format}")
     outline = read_outline(head.data + bytes(max(0, head.size - len(head.data))), format, limits)
     data = head.data + _written(outline, found)
     if len(data) != head.size:
@@ -98,4 +100,4 @@ def _refuse(head: Head, reason: str) -> NoReturn:
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
     """The records as they stand in a batch with this head."""
     builder = BatchBuilder(batch.described_by, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
-    return builder.extend(records).written(batch._head, batch.base_offset, batch.base_timestamp).data
+    return builder.extend(records).written(batch.walk().head, batch.base_offset, batch.base_timestamp).data
