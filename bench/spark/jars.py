@@ -21,7 +21,10 @@ PROTOBUF: Final = "tagwire-bench"
 _ROOT: Final = Path(__file__).parents[2]
 _FOLDER: Final = _ROOT / "build" / "spark-jars"
 _SCALA: Final = Path(__file__).with_name("ProtobufColumns.scala")
-_ARTIFACTS: Final = {AVRO: "org.apache.spark:spark-avro_2.13:4.1.1", "protobuf": "com.google.protobuf:protobuf-java:4.29.3"}
+_ARTIFACTS: Final = {
+    AVRO: "org.apache.spark:spark-avro_2.13:4.1.1",
+    "protobuf": "com.google.protobuf:protobuf-java:4.29.3",
+}
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 _SECONDS: Final = 60
 

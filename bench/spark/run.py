@@ -80,7 +80,9 @@ def _session(others: "dict[str, str] | None" = None) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
-    spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings, **(others or {})}).getOrCreate()
+    spark = (
+        SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings, **(others or {})}).getOrCreate()
+    )
     spark.sparkContext.setLogLevel("OFF")
     return spark
 
