@@ -28,7 +28,7 @@ DATA = {
     "message_specs": "tagwire_generator/message_specs",
 }
 PACKAGE = "runtime/tagwire"
-MODULES = ("_engine", "_columns", "_lines")  # objects; Arrow columns; lines of JSON
+MODULES = ("_engine", "_columns", "_lines", "_rebatch")  # objects; columns; lines of JSON; records moved
 STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [

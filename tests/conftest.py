@@ -1,6 +1,8 @@
 """Fixtures of several folders."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +27,16 @@ def spark(spark_end: None) -> "SparkSession":
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     return spark_session.session()
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that a test makes and imports is forgotten with the test: others make one of that name."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

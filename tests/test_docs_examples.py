@@ -84,6 +84,7 @@ def matches(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip().splitlines())) is not None
 
 
+@pytest.mark.usefixtures("own_modules")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():

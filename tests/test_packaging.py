@@ -19,7 +19,7 @@ from native_engine import Plan, native
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "pipeline")
-ENGINES = ("_engine", "_columns", "_lines")
+ENGINES = ("_engine", "_columns", "_lines", "_rebatch")
 ENGINE_FILES = (".c", ".h", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""
 PACKAGES = {

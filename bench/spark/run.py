@@ -1,7 +1,8 @@
 """The Spark pipeline, measured: `python bench/spark/run.py`. Everything in one run, on two cores, as ratios.
 
     python bench/spark/run.py logs                       the source kafka_log, Parquet beside it
-    python bench/spark/run.py logs --study DIR           and the reader of the study that came before it
+    python bench/spark/run.py jobs                       the jobs convert and compact
+    python bench/spark/run.py logs --study DIR           and those of the study that came before it
     python bench/spark/run.py messages                   our functions, and what else decodes columns of bytes
 
 Needs Java 17 and a few gigabytes in `--data`. docs/spark.md explains the figures.
@@ -12,9 +13,10 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jars import find_jars, settings_of
+from jobs import job_contenders
 from logs import log_contenders, with_study
 from measure import peak_of_workers, rounds
 from message_samples import with_package
@@ -23,11 +25,13 @@ from samples import LOG_BYTES, make_log
 
 __all__ = ["main"]
 
+_CONTENDERS: Final = {"logs": log_contenders, "jobs": job_contenders}
+
 
 def main() -> None:
     """Measure what is asked for, and print a table."""
     options = _options()
-    {"logs": _logs, "messages": _messages}[options.what](options)
+    (_messages if options.what == "messages" else _logs)(options)
 
 
 def _messages(options: Any) -> None:
@@ -41,9 +45,11 @@ def _messages(options: Any) -> None:
 def _logs(options: Any) -> None:
     if options.study:
         with_study(options.study.absolute())
+    options.data.mkdir(parents=True, exist_ok=True)
+    os.chdir(options.data)
     spark = _session()
     log = make_log(options.data / "events-0", options.bytes)
-    contenders, size = log_contenders(spark, log, options.study), _size(log)
+    contenders, size = _CONTENDERS[options.what](spark, log, options.study), _size(log)
     taken = rounds({name: each for name, each in contenders.items() if options.only in name}, options.rounds)
     print(f"{'':48}{'wall s':>8}{'MB/s':>8}{'JVM s':>8}{'Python s':>10}")
     for name, each in taken.items():
@@ -54,7 +60,7 @@ def _logs(options: Any) -> None:
 
 def _options() -> Any:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("logs", "messages"))
+    parser.add_argument("what", choices=("logs", "jobs", "messages"))
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir(), "tagwire-bench-spark"))
     parser.add_argument("--bytes", type=int, default=LOG_BYTES, help="of the log")
     parser.add_argument("--messages", type=int, default=2_000_000, help="how many of each shape")

@@ -1,4 +1,4 @@
-"""A group whose commands are modules, named in a table: `tagwire`, and `tagwire log`.
+"""A group whose commands are modules, named in a table: `tagwire`, `tagwire log`, `tagwire spark`.
 
 A command's module holds a click command called `command`. It is imported when
 it is asked for, and imports what is slow inside its function: `--help` then

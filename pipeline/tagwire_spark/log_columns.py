@@ -17,6 +17,8 @@ __all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColum
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
+"""What a timestamp of Spark's, in microseconds, reaches."""
 _TYPES: Final = {"create": 0, "append": 1}
 
 
@@ -55,8 +57,8 @@ def record_places(file: str, offsets: Any) -> Callable[[int], str]:
 
 
 def _micros(milliseconds: int) -> int | None:
-    """Spark's timestamps; none for -1."""
-    return None if milliseconds == -1 else milliseconds * 1000
+    """Spark's timestamps; none for -1, and for what is beyond them: some producers give nanoseconds."""
+    return None if milliseconds == -1 or abs(milliseconds) > MOST_MILLISECONDS else milliseconds * 1000
 
 
 def _headers(record: Record) -> list[dict[str, Any]] | None:

@@ -14,7 +14,7 @@ import pyarrow.compute
 from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
-from tagwire_spark.log_columns import HEADERS, TIMESTAMP, record_places
+from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 
@@ -116,7 +116,13 @@ def _constant(type: Any, value: Callable[[Split], Any]) -> NativeColumn:
 
 
 def _times(columns: Columns, split: Split) -> Any:
-    return columns["timestamp"].cast(TIMESTAMP)
+    times = columns["timestamp"]
+    try:
+        return times.cast(TIMESTAMP)
+    except pa.ArrowInvalid:  # as in log_columns: none for what is beyond
+        number = pc.cast(times, pa.int64())
+        fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
+        return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
 
 
 def _timestamp_types(columns: Columns, split: Split) -> Any:

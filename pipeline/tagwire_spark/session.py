@@ -43,8 +43,11 @@ def spark_conf() -> dict[str, str]:
     Workers on this machine run the interpreter of the driver. Take
     `spark.pyspark.python` out where workers have theirs somewhere else. Options
     of your own for Spark's JVMs go behind those that are in
-    `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`.
+    `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark
+    looks for sources by the `python3` of the path, which need not be this one: so
+    PYSPARK_PYTHON is set in the environment, unless it is there.
     """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
     return {**_SETTINGS, **options, "spark.pyspark.python": sys.executable}
 
@@ -60,8 +63,6 @@ def session_of_command(
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     where = master or "local[*]"
     given: dict[str, bool | float | int | str | None] = dict(settings or {})
-    if not is_submitted:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # by which Spark looks for sources
     if not is_submitted and where.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else has to reach it
     builder = SparkSession.builder.appName("tagwire")

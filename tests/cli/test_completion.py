@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command_paths import GROUPS
 from spec_projects import make_project
 
 from tagwire_cli.app import COMMANDS, app
-from tagwire_cli.commands.log import LOG_COMMANDS
 
 SCRIPTS = str(Path(sys.executable).parent)
 
@@ -92,6 +92,7 @@ def test_nothing_to_offer(line: str) -> None:
     assert offered(line) <= {"<file>", "Nosuch"}
 
 
+@pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make_project(tmp_path))
     assert CliRunner().invoke(app, ["generate"]).exit_code == 0
@@ -103,7 +104,8 @@ def test_messages_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_every_command_is_offered() -> None:
     assert offered("tagwire ") == set(COMMANDS)
-    assert offered("tagwire log ") == set(LOG_COMMANDS)
+    for group, names in GROUPS.items():
+        assert offered(f"tagwire {group} ") == set(names)
 
 
 # ---------------------------------------------------------------- in shells

@@ -3,20 +3,19 @@
 import re
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
+from command_paths import COMMAND_PATHS, command_of
 
-from tagwire_cli.app import COMMANDS, app
-from tagwire_cli.commands.log import LOG_COMMANDS
+from tagwire_cli.app import app
+from tagwire_cli.commands.spark import SPARK_COMMANDS
 from tagwire_cli.exit_status import FINE, FOUND, USAGE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EVERY = [name for name in COMMANDS if name != "log"] + [f"log {name}" for name in LOG_COMMANDS]
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RUNS_ELSEWHERE = {"demo"}
-"""`make demo`, which the tests run on captures that a page's folder lacks."""
+RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
+"""`make demo`, which runs on captures that a page's folder lacks; what needs Spark (tests/spark/test_jobs.py)."""
 
 
 def text_of(name: str) -> str:
@@ -25,24 +24,13 @@ def text_of(name: str) -> str:
     return done.stdout
 
 
-def command_of(name: str) -> click.Command:
-    found: click.Command | None = app
-    context = click.Context(app, info_name="tagwire")
-    for word in name.split():
-        assert isinstance(found, click.Group)
-        found = found.get_command(context, word)
-        assert found is not None
-        context = click.Context(found, info_name=word, parent=context)
-    return context.command
-
-
 def examples(text: str) -> list[str]:
     block = re.search(r"^  Examples?:\n((?:    .+\n)+)", text, re.MULTILINE)
     assert block, text
     return [line.strip() for line in block[1].splitlines()]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", COMMAND_PATHS)
 def test_a_summary_examples_and_exit_statuses(name: str) -> None:
     text = text_of(name)
     usage, summary = text.split("\n")[0], text.split("\n")[2]
@@ -54,7 +42,7 @@ def test_a_summary_examples_and_exit_statuses(name: str) -> None:
         assert f"    1  {FOUND[name]}\n" in text
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", COMMAND_PATHS)
 def test_examples_ask_for_options_that_there_are(name: str) -> None:
     known = {flag for param in command_of(name).params for flag in (*param.opts, *param.secondary_opts)}
     for line in examples(text_of(name)):
@@ -63,7 +51,7 @@ def test_examples_ask_for_options_that_there_are(name: str) -> None:
             assert {word for word in words if word.startswith("--")} <= known, line
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", COMMAND_PATHS)
 def test_our_pages_run_each_command(name: str) -> None:
     if name in RUNS_ELSEWHERE:
         return
@@ -81,7 +69,7 @@ def test_the_table_of_exit_statuses_on_the_page() -> None:
 
 
 def test_every_row_is_of_a_command() -> None:
-    assert set(FOUND) <= set(EVERY)
+    assert set(FOUND) <= set(COMMAND_PATHS)
 
 
 @pytest.mark.parametrize("words", [[], ["decode"], ["log"], ["log", "dump"]])

@@ -10,13 +10,13 @@ import click
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from command_paths import COMMAND_PATHS, command_of
 from jsonschema.exceptions import best_match
 from spec_projects import edit_spec, make_project, write_spec
 
 import tagwire_cli
-from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.app import app
 from tagwire_cli.commands.json_schema import SCHEMAS
-from tagwire_cli.commands.log import LOG_COMMANDS
 
 DATA = Path(__file__).parents[1] / "data"
 FOLDER = Path(tagwire_cli.__file__).with_name("json_schemas")
@@ -39,7 +39,7 @@ def run(*words: str, stdin: str = "", codes: tuple[int, ...] = (0,)) -> str:
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
-    schema = json.loads((FOLDER / f"{name.replace(' ', '-')}.json").read_text())
+    schema = json.loads((FOLDER / f"{SCHEMAS[name]}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -155,6 +155,8 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
     whole = str(DATA / "sample_log" / "orders-0")
     made = run("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), codes=(1,))
     held("log convert", *rows(made))
+    explained = run("log", "compact", "--json", "--explain", "--include-active", whole, "--output", str(tmp_path / "c"))
+    held("log compact", *rows(explained))
     held("whatif", json.loads(run("whatif", "--to", "v1", "--json", whole)))
     held("whatif", json.loads(run("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole)))
 
@@ -163,13 +165,7 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
 
 
 def test_every_command_with_json_has_a_schema() -> None:
-    context = click.Context(app, info_name="tagwire")
-    log = app.get_command(context, "log")
-    assert isinstance(log, click.Group)
-    below = click.Context(log, info_name="log", parent=context)
-    commands = {name: app.get_command(context, name) for name in COMMANDS if name != "log"}
-    commands |= {f"log {name}": log.get_command(below, name) for name in LOG_COMMANDS}
-    with_json = {name for name, command in commands.items() if command and "JSON" in options_of(command)}
+    with_json = {name for name in COMMAND_PATHS if "JSON" in options_of(command_of(name))}
     assert set(SCHEMAS) == with_json
 
 
@@ -184,11 +180,11 @@ def options_of(command: click.Command) -> set[str]:
 
 
 def test_every_schema_is_of_a_command_and_printed_by_it() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == {name.replace(" ", "-") for name in SCHEMAS}
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(SCHEMAS.values())
     assert run("json-schema").split("\n")[:-1] == list(SCHEMAS)
     for name in SCHEMAS:
         printed = json.loads(run("json-schema", *name.split()))
-        assert f"tagwire {name}" in printed["title"]
+        assert f"tagwire {SCHEMAS[name].replace('-', ' ')}" in printed["title"]
         validator(name)
 
 

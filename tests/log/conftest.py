@@ -4,12 +4,15 @@ import gzip
 import json
 import shutil
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from column_values import ENGINES
 from kafka_jars import kafka_jars
+
+from tagwire.records import format_names, format_of
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
 
@@ -48,3 +51,17 @@ def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The jars of Kafka's broker."""
     return kafka_jars(tmp_path_factory.mktemp("jars"))
+
+
+@pytest.fixture(params=ENGINES)
+def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Formats keep the plans of the engine that was there first: they are made anew, and again behind the test."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
+    _forget_plans()
+    yield str(request.param)
+    _forget_plans()
+
+
+def _forget_plans() -> None:
+    for name in format_names():
+        format_of(name).__dict__.pop("plans", None)

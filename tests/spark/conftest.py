@@ -3,10 +3,13 @@
 import gzip
 import json
 import tarfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tagwire.errors import TagwireError
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
 
@@ -29,3 +32,23 @@ def truth() -> dict[str, list[dict[str, Any]]]:
         if row["file"].endswith(".log"):
             rows.setdefault(row["file"].rpartition("/")[0], []).append(row)
     return rows
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs do their work here, one unit behind the other: for tests of what work does, and not of who does it.
+
+    Units and results go through JSON, as they do on their way to workers.
+    """
+
+    def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+        assert len(units) == len(sizes)
+        try:
+            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+    from tagwire_spark.errors import refusal
+
+    for name in ("export", "restore"):
+        monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

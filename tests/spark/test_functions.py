@@ -1,5 +1,7 @@
 """Functions on columns, against what the objects say."""
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +22,7 @@ from tagwire_spark import (
     from_message,
     from_record,
     schema_of_message,
+    spark_conf,
     to_message,
 )
 
@@ -211,3 +214,11 @@ def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
         decode_messages(commits, "OffsetCommitRequest", 8)
     with pytest.raises(PipelineError, match="n would be there twice"):
         decode_messages(commits, "OffsetCommitRequest", 8, data="data", into="n")
+
+
+def test_settings_name_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark looks for them by the `python3` of the path, where nobody says otherwise."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert spark_conf()["spark.pyspark.python"] == sys.executable == os.environ["PYSPARK_PYTHON"]
+    monkeypatch.setenv("PYSPARK_PYTHON", "another")
+    assert spark_conf() and os.environ["PYSPARK_PYTHON"] == "another"

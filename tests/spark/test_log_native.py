@@ -114,3 +114,22 @@ def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
         for batch in rows_of(plan(query)[0], query, full_schema(query)):
             got += batch.to_pylist()
     assert 0 < len(got) < 30 and not isinstance(refused.value, LogError)
+
+
+@pytest.mark.parametrize("format", ["v1", "v2"])
+def test_timestamps_that_spark_has_no_place_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
+    """Nanoseconds where milliseconds should be: such producers there are."""
+    most = 0x7FFFFFFFFFFFFFFF // 1000
+    times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]
+    builder = BatchBuilder(format)
+    for offset, time in enumerate(times):
+        builder.append(b"k", b"v", timestamp=time, offset=offset)
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(builder.build().encode())
+    query = log_query({"path": str(tmp_path)})
+    [split] = plan(query)
+    expected = [None if abs(time) > most else time * 1000 for time in times]
+    for natively in (True, False):
+        monkeypatch.setattr(log_rows, "goes_natively", lambda *_, answer=natively: answer)
+        [batch] = rows_of(split, query, full_schema(query))
+        assert batch.column("timestamp").cast("int64").to_pylist() == expected

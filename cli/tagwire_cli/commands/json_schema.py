@@ -8,25 +8,32 @@ import click
 
 __all__ = ["SCHEMAS", "command"]
 
-SCHEMAS: Final = (
-    "validate",
-    "breaking",
-    "messages",
-    "show",
-    "diff",
-    "decode",
-    "explain",
-    "log dump",
-    "log stat",
-    "log verify",
-    "log state",
-    "log salvage",
-    "log convert",
-    "whatif",
-    "lint",
-    "collide",
-)
-"""The commands that have one: `json_schemas/`, with a dash for the blank."""
+SCHEMAS: Final = {
+    "validate": "validate",
+    "breaking": "breaking",
+    "messages": "messages",
+    "show": "show",
+    "diff": "diff",
+    "decode": "decode",
+    "explain": "explain",
+    "log dump": "log-dump",
+    "log stat": "log-stat",
+    "log verify": "log-verify",
+    "log state": "log-state",
+    "log salvage": "log-salvage",
+    "log compact": "log-compact",
+    "log convert": "log-convert",
+    "whatif": "whatif",
+    "lint": "lint",
+    "collide": "collide",
+    "spark convert": "log-convert",
+    "spark compact": "log-compact",
+    "spark whatif": "whatif",
+    "spark export": "spark-export",
+    "spark import": "spark-import",
+    "spark audit": "spark-audit",
+}
+"""The commands that have one, and the files of `json_schemas/`."""
 
 
 @click.command("json-schema")
@@ -49,6 +56,6 @@ def command(words: Sequence[str]) -> None:
         click.echo("\n".join(SCHEMAS))
     elif name in SCHEMAS:
         folder = files("tagwire_cli") / "json_schemas"
-        click.echo((folder / f"{name.replace(' ', '-')}.json").read_text(encoding="utf-8"), nl=False)
+        click.echo((folder / f"{SCHEMAS[name]}.json").read_text(encoding="utf-8"), nl=False)
     else:
         raise click.BadParameter(f"{name!r} prints no JSON; there are {', '.join(SCHEMAS)}", param_hint="COMMAND")

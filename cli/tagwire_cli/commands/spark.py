@@ -1,10 +1,11 @@
 """`tagwire spark`: jobs over logs and captures that outgrow one machine. A table of commands, as `tagwire log`."""
 
-import importlib
 from pathlib import Path
 from typing import Final
 
 import click
+
+from tagwire_cli.command_table import CommandTable
 
 __all__ = ["SPARK_COMMANDS", "command"]
 
@@ -12,23 +13,11 @@ SPARK_COMMANDS: Final = {
     "convert": "tagwire_cli.spark_commands.convert",
     "compact": "tagwire_cli.spark_commands.compact",
     "whatif": "tagwire_cli.spark_commands.whatif",
+    "export": "tagwire_cli.spark_commands.export",
+    "import": "tagwire_cli.spark_commands.import_logs",
     "audit": "tagwire_cli.spark_commands.audit",
 }
 """Name to module, in the order in which people meet them."""
-
-
-class _SparkCommands(click.Group):
-    """The commands of the table, imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(SPARK_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in SPARK_COMMANDS:
-            return None
-        found = importlib.import_module(SPARK_COMMANDS[cmd_name]).command
-        assert isinstance(found, click.Command)
-        return found
 
 
 def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -37,7 +26,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group("spark", cls=_SparkCommands)
+@click.group("spark", cls=CommandTable, table=SPARK_COMMANDS)
 @click.option(
     "--script",
     is_flag=True,

@@ -69,8 +69,6 @@ def command(
     object a segment: file, batches, records, bytes, new_batches, new_bytes,
     left_out, losses. A partition appears in DIR when all of it is written.
 
-    Exit status: 0 if everything was carried, 1 if something was lost.
-
     \b
     Examples:
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed

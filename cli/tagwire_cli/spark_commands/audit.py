@@ -1,12 +1,12 @@
 """`tagwire spark audit`: which clients send which versions of which APIs."""
 
-import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
 
-from tagwire_cli.output import Column, print_table, write_bytes
+from tagwire_cli.output import Column, print_table, write_json_line
 from tagwire_cli.spark_options import opened_session, spark_options
 
 __all__ = ["command"]
@@ -45,8 +45,6 @@ def command(
     of any file system that workers reach. Beside each version are the first and the last release
     that has it; nothing as the last where the newest one still has it.
 
-    Exit status: 0; with --refused-by 1 if there are such requests.
-
     \b
     Examples:
       tagwire spark audit captures
@@ -59,11 +57,16 @@ def command(
         rows = [row.asDict() for row in df.toLocalIterator()]
     if as_json:
         for row in rows:
-            write_bytes((json.dumps(row, ensure_ascii=False, default=str) + "\n").encode())
+            write_json_line({name: _in_utc(value) for name, value in row.items()})
     else:
         print_table(_COLUMNS, [_row(row) for row in rows])
     if refused_by is not None and rows:
         raise click.exceptions.Exit(1)
+
+
+def _in_utc(value: Any) -> Any:
+    """Times are the machine's own in Python, without a zone; what is printed has one."""
+    return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

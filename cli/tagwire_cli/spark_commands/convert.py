@@ -45,8 +45,6 @@ def command(
     byte for byte. DIR appears when all of it is written, however often tasks fail
     and are tried again.
 
-    Exit status: 0 if everything was carried, 1 if something was lost.
-
     \b
     Examples:
       tagwire spark convert /mnt/kafka --codec zstd --output /mnt/packed

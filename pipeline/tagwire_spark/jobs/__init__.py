@@ -3,6 +3,8 @@
     convert_logs        another format, codec or batch size
     compact_logs        the last record of every key
     whatif_logs         what another format would save
+    export_logs         as Parquet, for whoever reads Parquet
+    import_logs         and back, byte for byte
     audit_captures      which clients send which versions, and which releases refuse them
 
 A task's work is a segment or a partition, and what it reports is a few numbers: records go from
@@ -13,6 +15,8 @@ guide, and says what jobs cost.
 from tagwire_spark.jobs.audit import audit_captures
 from tagwire_spark.jobs.compact import compact_logs
 from tagwire_spark.jobs.convert import convert_logs
+from tagwire_spark.jobs.export import export_logs
+from tagwire_spark.jobs.restore import import_logs
 from tagwire_spark.jobs.whatif import whatif_logs
 
-__all__ = ["audit_captures", "compact_logs", "convert_logs", "whatif_logs"]
+__all__ = ["audit_captures", "compact_logs", "convert_logs", "export_logs", "import_logs", "whatif_logs"]

@@ -1,26 +1,34 @@
-"""`compact_logs`: what `tagwire log compact` does, partition by partition on all workers.
+"""`compact_logs`: what `tagwire log compact` does, on all workers.
 
-What a broker compacts is a partition, so that is the unit of work here: keys,
-values and offsets stay in one task and nothing is shuffled. A task keeps the
-keys of its partition in mind, up to `max_keys`; partitions with more are for
-a run with `dirty_from`.
+A small partition is compacted in one task. Of a large one the segments are the
+units of work, in three rounds: the heads of each, the keys of each with their
+last offsets, and each as the rule leaves it. Between them the driver puts
+together what is known of a log (`tagwire.log.survey`), and a shuffle of keys and
+offsets says which records are the last of their keys (`last_offsets`). Values
+go from file to file. The rule is the library's, and so are the bytes.
 """
 
 import time
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import Partition
-from tagwire.log.compact import CompactReport, SegmentReport, compact_partition
+from tagwire.log import Segment
+from tagwire.log.compact import CompactReport, bounds_of, carry_files
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import carry_directory_files
-from tagwire_spark.jobs.outputs import attempt, staging
-from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import found_partitions, local_paths, log_folders, only_once
+from tagwire.log.heads import Heads
+from tagwire.log.rewriting import SegmentReport, groups
+from tagwire.log.survey import Survey, survey
+from tagwire_spark.jobs.compact_units import do_unit
+from tagwire_spark.jobs.last_offsets import find_last_offsets
+from tagwire_spark.jobs.outputs import Staging, staging
+from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
+from tagwire_spark.jobs.units import FoundPartition, found_partitions, local_paths, log_folders, only_once
 
 __all__ = ["compact_logs"]
 
@@ -34,30 +42,145 @@ def compact_logs(
     unless given. Nothing is in `output` before all of it is. Raises PipelineError, LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    Compaction(**rules)  # what is wrong with them is told here
+    asked = Compaction(**rules)  # what is wrong with them is told here
     partitions = [found for root in local_paths(paths) for found in found_partitions(root)]
     only_once(partitions)
-    units = [str(found.partition.path) for found in partitions]
-    sizes = [sum(segment.size for segment in found.partition.segments) for found in partitions]
+    logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
     with staging(Path(output).absolute()) as made:
-        work = partial(_compact, attempts=str(made.attempts), rules=rules)
-        results = run_units(spark, units, sizes, work)
-        for found, result in zip(partitions, results, strict=True):
-            made.take(result["attempt"], found.target)
+        _Job(spark, made, rules).run(logs)
+        for log in logs:
+            log.finish(made)
         for folder, target in log_folders(partitions):
             carry_directory_files(folder, made.whole / target, keeps_producers=True)
-    return [_report(result["report"]) for result in results]
+    return [log.report() for log in logs]
 
 
-def _compact(unit: str, attempts: str, rules: dict[str, Any]) -> dict[str, Any]:
-    """On a worker: compact a partition."""
-    folder = attempt(attempts)
-    report = compact_partition(Partition(unit), folder / "partition", Compaction(**rules))
-    facts = report._asdict() | {"partition": unit, "segments": [each.to_json() for each in report.segments]}
-    return {"attempt": f"{folder.name}/partition", "report": facts}
+class _Log:
+    """A partition on its way."""
+
+    def __init__(self, number: int, found: FoundPartition, asked: Compaction) -> None:
+        self.number = number
+        self.found = found
+        self.asked = asked
+        self.segments = found.partition.segments
+        self.sizes = [segment.size for segment in self.segments]
+        # Where part of a log was compacted before, that part needs the keys behind it, and not offsets alone.
+        self.is_apart = sum(self.sizes) > TASK_BYTES and asked.dirty_from is None
+        """Whether its segments are compacted each by itself."""
+        self.begins = [0]
+        """Behind which offset each segment's batches begin, and behind all."""
+        self.known = Survey()
+        self.keys = 0
+        self.results: list[dict[str, Any]] = []
+
+    @property
+    def cleaned(self) -> Sequence[Segment]:
+        """The segments that are compacted."""
+        return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
+
+    # ------------------------------------------------------------ units, each with its bytes
+
+    def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
+        """The partition as one unit."""
+        return [({"do": "partition", "log": self.number, "path": str(self.found.partition.path)}, sum(self.sizes))]
+
+    def heads_of_each(self) -> list[tuple[dict[str, Any], int]]:
+        """A look at each segment."""
+        last = len(self.segments) - (not self.asked.include_active)
+        return [
+            ({"do": "heads", "log": self.number, "file": str(segment.path), "partial": index >= last}, size)
+            for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
+        ]
+
+    def take_heads(self, heads: list[Heads]) -> None:
+        """What was seen in them. Where offsets do not ascend, only keys tell records from each other."""
+        for each in heads:
+            self.begins.append(self.begins[-1] if each.end is None else each.end)
+        self.known = survey(self.segments, heads, bounds_of(self.asked))
+        self.is_apart = self.known.ascends
+
+    def keys_of_each(self) -> list[tuple[list[Any], int]]:
+        """The keys of each segment that is compacted."""
+        found = []
+        for index, segment in enumerate(self.cleaned):
+            facts = self.known.between(self.begins[index], self.begins[index + 1])
+            found.append(([self.number, str(segment.path), facts | {"producers": {}}], self.sizes[index]))
+        return found
+
+    def as_left(self) -> list[tuple[dict[str, Any], int]]:
+        """The segments as the rule leaves them, and those that are not compacted."""
+        found, index = [], 0
+        for group in groups(self.cleaned, self.asked.segment_bytes):
+            behind = index + len(group)
+            found.append((self._group(index, behind), sum(self.sizes[index:behind])))
+            index = behind
+        for segment, size in zip(self.segments[index:], self.sizes[index:], strict=True):
+            found.append(({"do": "carry", "log": self.number, "file": str(segment.path)}, size))
+        return found
+
+    def _group(self, index: int, behind: int) -> dict[str, Any]:
+        begin, end = self.begins[index], self.begins[behind]
+        first = min(begin, self.known.begun.get(self.segments[index].base_offset or 0, begin))
+        return {
+            "do": "rewrite",
+            "log": self.number,
+            "files": [str(segment.path) for segment in self.segments[index:behind]],
+            "before": [str(segment.path) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
+            "first": first,
+            "end": end,
+            "facts": self.known.between(first, end),
+            "is_first": index == 0,
+        }
+
+    # ------------------------------------------------------------ the end
+
+    def finish(self, made: Staging) -> None:
+        """Put what was written, and what stands beside it, to its place."""
+        (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
+        for result in self.results:
+            made.take(result["attempt"], self.found.target)
+        if self.is_apart:
+            carry_files(self.found.partition, made.whole / self.found.target, self.known.end)
+
+    def report(self) -> CompactReport:
+        """What became of it."""
+        rows = [facts for result in self.results for facts in result["segments"]]
+        segments = [SegmentReport(**facts | {"file": Path(facts["file"])}) for facts in rows]
+        end, because, keys = self.known.end, self.known.because, self.keys
+        if not self.is_apart:
+            [(end, because, keys)] = [result["report"] for result in self.results]
+        return CompactReport(self.found.partition.path, end, because, keys, segments)
 
 
-def _report(facts: dict[str, Any]) -> CompactReport:
-    segments = [SegmentReport(**each | {"file": Path(each["file"])}) for each in facts["segments"]]
-    counts: dict[str, Any] = facts | {"partition": Path(facts["partition"]), "segments": segments}
-    return CompactReport(**counts)
+class _Job:
+    """The rounds."""
+
+    def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any]) -> None:
+        self.spark = spark
+        self.made = made
+        self.rules = rules
+
+    def run(self, logs: Sequence[_Log]) -> None:
+        """Fill the results of partitions. Raises PipelineError."""
+        units = [log.heads_of_each() if log.is_apart else log.as_a_whole() for log in logs]
+        self._round(logs, [unit for of_log in units for unit in of_log])
+        apart = [log for log in logs if log.is_apart]
+        for log in apart:
+            heads, log.results = [Heads.from_json(result["heads"]) for result in log.results], []
+            log.take_heads(heads)
+        self._find_keys([log for log in apart if log.is_apart])
+        units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]
+        self._round(logs, [unit for of_log in units for unit in of_log])
+
+    def _find_keys(self, logs: Sequence[_Log]) -> None:
+        found = [unit for log in logs for unit in log.keys_of_each()]
+        units, sizes = [unit for unit, _ in found], [size for _, size in found]
+        counts = find_last_offsets(self.spark, self.made, units, sizes, self.rules.get("format", "auto"))
+        for log in logs:
+            log.keys = counts.get(log.number, 0)
+
+    def _round(self, logs: Sequence[_Log], units: list[tuple[dict[str, Any], int]]) -> None:
+        work = partial(do_unit, folder=str(self.made.folder), rules=self.rules)
+        results = run_units(self.spark, [unit for unit, _ in units], [size for _, size in units], work)
+        for (unit, _), result in zip(units, results, strict=True):
+            logs[unit["log"]].results.append(result)

@@ -2,6 +2,7 @@
 
     .OUTPUT.3f2a.../            beside the output, on the same file system
         attempts/ID/            what one attempt of one unit writes
+        lasts/                  what one round of a job leaves for the next (`last_offsets`)
         whole/                  what becomes the output, by one rename
 
 Each attempt of a unit writes to a folder of its own, and tells its name in its
@@ -17,17 +18,24 @@ from pathlib import Path
 
 from tagwire.log import LogPathError
 
-__all__ = ["Staging", "attempt", "staging"]
+__all__ = ["Staged", "Staging", "attempt", "staging"]
 
 
-class Staging:
+class Staged:
+    """The folders of a job, wherever they are looked at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.attempts = folder / "attempts"
+        self.lasts = folder / "lasts"
+        self.whole = folder / "whole"
+
+
+class Staging(Staged):
     """The folders of a job that is under way."""
 
     def __init__(self, output: Path) -> None:
-        self.output = output
-        self.folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
-        self.attempts = self.folder / "attempts"
-        self.whole = self.folder / "whole"
+        super().__init__(output.with_name(f".{output.name}.{uuid.uuid4().hex}"))
 
     def take(self, attempt: str, target: str) -> None:
         """Move what an attempt has written to its place in the output."""
@@ -63,7 +71,7 @@ def staging(output: Path) -> Generator[Staging]:
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def attempt(attempts: str) -> Path:
+def attempt(attempts: str | Path) -> Path:
     """A new folder for one attempt, on a worker. Raises LogPathError where the job's folders are not to be seen."""
     made = Path(attempts) / uuid.uuid4().hex
     try:

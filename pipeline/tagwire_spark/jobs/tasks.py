@@ -5,25 +5,31 @@ no long one. Spark may try a unit several times, or twice at once; what work
 writes must be harmless then (`outputs` has the way).
 """
 
+import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from tagwire.errors import TagwireError
 from tagwire_spark.errors import refusal, refusal_in
 
-__all__ = ["run_units"]
+__all__ = ["TASK_BYTES", "over_units", "refusals_told", "run_units", "settle_worker"]
 
-_TASK_BYTES: Final = 64 << 20
+TASK_BYTES: Final = 64 << 20
 """Units share a task up to so many bytes."""
 _OPENING: Final = 1 << 20
 """What a unit costs beside its bytes, in bytes."""
+_UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
+_RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
+
+Batches = Iterator[pa.RecordBatch]
 
 
 def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
@@ -35,17 +41,38 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     """
     if not units:
         return []
-    tasks = _tasks(sizes)
-    rows = [(task, number, json.dumps(units[number])) for task, numbers in enumerate(tasks) for number in numbers]
-    df = spark.createDataFrame(rows, "task int, unit int, text string")
-    spread = df.repartitionById(len(tasks), col("task"))
     found: list[Any] = [None] * len(units)
-    try:
-        for row in spread.mapInArrow(_working(work), _RESULT).collect():
+    with refusals_told():
+        for row in over_units(spark, units, sizes, _one_result(work), _RESULT).collect():
             found[row.unit] = json.loads(row.result)
+    return found
+
+
+def over_units(
+    spark: SparkSession,
+    units: Sequence[Any],
+    sizes: Sequence[int],
+    work: Callable[[int, Any], Iterable[pa.RecordBatch]],
+    schema: str,
+) -> DataFrame:
+    """The rows that `work` makes of each unit and its number; as `run_units` otherwise, and nothing runs yet."""
+    tasks = _tasks(sizes)
+    rows = [
+        {"task": task, "unit": number, "text": json.dumps(units[number])}
+        for task, numbers in enumerate(tasks)
+        for number in numbers
+    ]
+    df = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_UNIT_COLUMNS))
+    return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
+
+
+@contextmanager
+def refusals_told() -> Generator[None]:
+    """What a worker refuses as our own error. Raises PipelineError."""
+    try:
+        yield
     except PySparkException as error:
         raise refusal_in(error) or error from None
-    return found
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
@@ -56,24 +83,36 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
         cost = sizes[number] + _OPENING
         if cost > left:
             tasks.append([])
-            left = _TASK_BYTES
+            left = TASK_BYTES
         tasks[-1].append(number)
         left -= cost
     return tasks
 
 
-def _working(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
     """What a worker does with its units."""
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+        settle_worker()
         for batch in batches:
             for row in batch.to_pylist():
                 try:
-                    result = json.dumps(work(json.loads(row["text"])))
+                    yield from work(row["unit"], json.loads(row["text"]))
                 except TagwireError as error:
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([row["unit"]], pa.int32()), pa.array([result])], names=["unit", "result"]
-                )
+
+    return run
+
+
+def settle_worker() -> None:
+    """Let the garbage collector pass over what a worker has imported: Spark runs it after each task, for 20 ms."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+
+
+def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
+    def run(number: int, unit: Any) -> Batches:
+        yield pa.RecordBatch.from_pylist([{"unit": number, "result": json.dumps(work(unit))}], schema=_RESULT_COLUMNS)
 
     return run

@@ -7,18 +7,8 @@
 #ifndef TAGWIRE_JSON_LINES_H
 #define TAGWIRE_JSON_LINES_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "utf8.h"
-
-/* What is written. `failed` once memory has run out. */
-typedef struct {
-    uint8_t *data;
-    size_t size, room;
-    int failed;
-} tw_text;
+#include "growing.h"
+#include "magic2.h"
 
 /* The records that are left of a batch, and what all of their lines have in common. */
 typedef struct {
@@ -30,32 +20,6 @@ typedef struct {
     const uint8_t *head; /* what each line begins with */
     size_t head_size;
 } tw_lines;
-
-static int tw_text_reserve(tw_text *text, size_t more)
-{
-    uint8_t *data;
-    size_t room = text->room ? text->room : 1 << 16;
-    if (text->failed || more > (SIZE_MAX >> 2) - text->size)
-        return !(text->failed = 1);
-    if (text->size + more <= text->room)
-        return 1;
-    while (room < text->size + more)
-        room *= 2;
-    data = realloc(text->data, room);
-    if (data == NULL)
-        return !(text->failed = 1);
-    text->data = data;
-    text->room = room;
-    return 1;
-}
-
-/* These take room that was reserved. */
-
-static inline void tw_text_put(tw_text *text, const void *data, size_t size)
-{
-    memcpy(text->data + text->size, data, size);
-    text->size += size;
-}
 
 #define TW_TEXT_PUT(text, literal) tw_text_put(text, literal, sizeof(literal) - 1)
 
@@ -95,40 +59,11 @@ static void tw_text_base64(tw_text *text, const uint8_t *p, int64_t size)
     text->size = (size_t)(out - text->data);
 }
 
-/* A varint in its shortest form, of up to `most` bytes and `bits` bits; 0 if there is none. */
-static inline int tw_lines_varint(const uint8_t *data, int64_t *pos, int64_t end, int most, int bits, int64_t *value)
-{
-    uint64_t number = 0;
-    int64_t at = *pos;
-    for (int index = 0; index < most; index++, at++) {
-        uint64_t byte;
-        if (at >= end)
-            return 0;
-        byte = data[at];
-        if (index == 9 && byte > 1)
-            return 0;
-        number |= (byte & 0x7F) << (7 * index);
-        if (byte < 0x80) {
-            if ((byte == 0 && index) || (bits < 64 && number >> bits))
-                return 0;
-            *value = (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
-            *pos = at + 1;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static inline int tw_lines_int(const uint8_t *data, int64_t *pos, int64_t end, int64_t *value)
-{
-    return tw_lines_varint(data, pos, end, 5, 32, value);
-}
-
 /* Bytes with their length, as base64 in quotes; null for a length of -1. */
 static int tw_lines_bytes(tw_text *text, const uint8_t *data, int64_t *pos, int64_t end)
 {
     int64_t size;
-    if (!tw_lines_int(data, pos, end, &size) || size < -1 || size > end - *pos)
+    if (!tw_magic2_int(data, pos, end, &size) || size < -1 || size > end - *pos)
         return 0;
     if (!tw_text_reserve(text, size < 0 ? 4 : (size_t)(size / 3 + 1) * 4 + 2))
         return 0;
@@ -148,7 +83,7 @@ static int tw_lines_key(tw_text *text, const uint8_t *data, int64_t *pos, int64_
 {
     static const char hex[] = "0123456789abcdef";
     int64_t size;
-    if (!tw_lines_int(data, pos, end, &size) || size < 0 || size > end - *pos || !tw_is_utf8(data + *pos, size))
+    if (!tw_magic2_int(data, pos, end, &size) || size < 0 || size > end - *pos || !tw_is_utf8(data + *pos, size))
         return 0;
     if (!tw_text_reserve(text, (size_t)size * 6 + 2))
         return 0;
@@ -177,7 +112,7 @@ static int tw_lines_key(tw_text *text, const uint8_t *data, int64_t *pos, int64_
 static int tw_lines_headers(tw_text *text, const uint8_t *data, int64_t *pos, int64_t end)
 {
     int64_t count;
-    if (!tw_lines_int(data, pos, end, &count) || count < 0 || count > (end - *pos) / 2)
+    if (!tw_magic2_int(data, pos, end, &count) || count < 0 || count > (end - *pos) / 2)
         return 0;
     if (!tw_text_reserve(text, 1))
         return 0;
@@ -201,32 +136,23 @@ static int tw_lines_headers(tw_text *text, const uint8_t *data, int64_t *pos, in
     return 1;
 }
 
-/* a + b where that is an int64; else 0 */
-static inline int tw_lines_sum(int64_t a, int64_t b, int64_t *sum)
-{
-    if ((b > 0 && a > INT64_MAX - b) || (b < 0 && a < INT64_MIN - b))
-        return 0;
-    *sum = a + b;
-    return 1;
-}
-
 /* The line of the next record; 0, with text and lines as they were, for one that is not exactly right. */
 static int tw_lines_one(tw_text *text, tw_lines *lines)
 {
     const uint8_t *data = lines->data;
     size_t begun = text->size;
     int64_t pos = lines->pos, size, time, offset, stop;
-    if (!tw_lines_int(data, &pos, lines->end, &size) || size < 0 || size > lines->end - pos)
+    if (!tw_magic2_int(data, &pos, lines->end, &size) || size < 0 || size > lines->end - pos)
         return 0;
     stop = pos + size;
     pos += lines->has_attributes;
-    if (!tw_lines_varint(data, &pos, stop, 10, 64, &time) || !tw_lines_int(data, &pos, stop, &offset))
+    if (!tw_magic2_varint(data, &pos, stop, 10, 64, &time) || !tw_magic2_int(data, &pos, stop, &offset))
         return 0;
-    if (!tw_lines_sum(lines->base_offset, offset, &offset))
+    if (!tw_magic2_sum(lines->base_offset, offset, &offset))
         return 0;
     if (lines->appended)
         time = lines->base_timestamp;
-    else if (!tw_lines_sum(lines->base_timestamp, time, &time))
+    else if (!tw_magic2_sum(lines->base_timestamp, time, &time))
         return 0;
     if (!tw_text_reserve(text, lines->head_size + 128))
         return 0;

@@ -221,7 +221,9 @@ class Pass:
         rows = self.rows
         while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
             if halt == "full":
+                scan.let_go(rows.position)
                 yield rows.take()
+                scan.let_go(rows.position)
                 continue
             if rows.index == 0 and scan.ends_at(rows.position):
                 return

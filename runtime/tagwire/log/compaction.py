@@ -15,15 +15,19 @@ left and not by what was there; so compacting again changes nothing.
 Source: KIP-98, KIP-534, KIP-87 for its flag; what Kafka's cleaner does.
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.key_map import KeyMap
+from tagwire.log.heads import marker_type
+from tagwire.log.key_map import LastOfKeys
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey
 from tagwire.log.transactions import ABORT, COMMIT
-from tagwire.records import Format, Record, RecordBatch, format_of
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
 
 __all__ = ["KEPT", "REMOVED", "Compaction", "CompactionError", "Judge", "Verdict"]
 
@@ -88,8 +92,15 @@ class Compaction:
         """Neighbours of no more than this together become one segment; each stays one with 0."""
         self.format = format
         self.limits = limits
-        if format != "auto":
-            format_of(format)
+        self._known = None if format == "auto" else format_of(format)
+
+    def format_of(self, batch: RecordBatch) -> Format:
+        """The format that a batch is taken for."""
+        return self._known or batch.described_by
+
+
+Judged = list[tuple[Record, str]]
+"""Records with their reasons."""
 
 
 class Verdict(NamedTuple):
@@ -97,18 +108,24 @@ class Verdict(NamedTuple):
 
     batch: RecordBatch | None
     """As it is to be written; None if nothing of it is."""
-    records: list[tuple[Record, str]]
-    """Each record with its reason, one of KEPT or REMOVED."""
+    counts: Mapping[str, int]
+    """How many records there are of each reason, one of KEPT or REMOVED."""
+    kept: int
+    """How many records are kept."""
+    marker: int | None = None
+    """The type of a control batch that is kept with its record."""
+    records: Sequence[tuple[Record, str]] = ()
+    """Each record with its reason, where somebody wants to know."""
 
 
 class Judge:
-    """Feed it the batches of a log in their order."""
+    """Feed it the batches of a log in their order. With `tells`, verdicts have the records."""
 
-    def __init__(self, compaction: Compaction, survey: Survey, keys: KeyMap) -> None:
+    def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction
         self.survey = survey
-        self.keys = keys
-        self.aborted = survey.aborted_transactions()
+        self.lasts = lasts
+        self.tells = tells
         self.left: set[int] = set()
         """Producers of whose running transaction a batch is left."""
         self.old_tombstones_stay = True
@@ -119,36 +136,59 @@ class Judge:
 
     def verdict(self, batch: RecordBatch) -> Verdict:
         """What becomes of the next batch. Raises DecodeError for records that can't be read, CompactionError."""
-        format = format_of(batch.format if self.compaction.format == "auto" else self.compaction.format)
+        format = self.compaction.format_of(batch)
         horizon = self._horizon(batch, format)
         if batch.is_control:
             return self._control(batch, format, horizon)
-        if self.aborted.has(batch):
-            records = [(record, "aborted") for record in batch]
-        else:
-            is_due = self._is_due(horizon)
-            records = [(record, self._reason(record, is_due=is_due)) for record in batch]
-        written = self._written(batch, format, records, horizon)
-        if written is not None and batch.is_transactional:
+        found = self._natively(batch, format, horizon) or self._by_records(batch, format, horizon)
+        if found.batch is not None and batch.is_transactional:
             self.left.add(batch.producer_id)
-        return Verdict(written, records)
+        return found
 
     # ------------------------------------------------------------ records
 
-    def _reason(self, record: Record, *, is_due: bool) -> str:
-        if record.key is None:
-            if not self.compaction.drop_keyless:
-                raise CompactionError(
-                    f"the record at offset {record.offset} has no key: a topic that is compacted takes none, and a"
-                    " broker's cleaner removes them; remove them too (drop_keyless, --drop-keyless), or leave the log"
-                    " as it is"
-                )
-            return "no_key"
-        if self.keys.latest(record.key) > record.offset:
-            return "superseded"
-        if not record.is_tombstone:
-            return "no_flag" if record.value is None else "latest"
-        return "expired_tombstone" if is_due else "tombstone"
+    def _by_records(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
+        if self.survey.is_aborted(batch):
+            records = [(record, "aborted") for record in batch]
+        else:
+            is_due = self._is_due(horizon)
+            records = [(record, self._reason_for(record, is_due=is_due)) for record in batch]
+        return self._told(self._written(batch, format, records, horizon), records)
+
+    def _reason_for(self, record: Record, *, is_due: bool) -> str:
+        if record.key is None and not self.compaction.drop_keyless:
+            raise CompactionError(
+                f"the record at offset {record.offset} has no key: a topic that is compacted takes none, and a"
+                " broker's cleaner removes them; remove them too (drop_keyless, --drop-keyless), or leave the log"
+                " as it is"
+            )
+        fact = HAS_NO_KEY if record.key is None else IS_LAST * self.lasts.is_last(record.key, record.offset)
+        fact |= HAS_NO_VALUE * (record.value is None)
+        return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
+
+    def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
+        """The same without an object for each record; None where that is not to be had."""
+        found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
+        if found is None:
+            return None
+        reasons, marks = _OF_FACTS[self._is_due(horizon)]
+        counts: dict[str, int] = {}
+        for fact, reason in enumerate(reasons):
+            count = found.facts.count(fact)
+            if count:
+                counts[reason] = counts.get(reason, 0) + count
+        if "no_key" in counts and not self.compaction.drop_keyless:
+            return None
+        kept = sum(counts[reason] for reason in counts if reason in KEPT)
+        new_horizon = horizon if "tombstone" in counts else batch.delete_horizon_ms
+        made: RecordBatch | None = batch
+        if not kept:
+            made = self._emptied(batch, format, [])
+        elif kept < len(found.facts) or new_horizon != batch.delete_horizon_ms:
+            made = _moved(found, format, found.facts.translate(marks), new_horizon)
+            if made is None:
+                return None
+        return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
         """Until when tombstones and markers of a batch stay; None in formats that can't say it."""
@@ -162,24 +202,27 @@ class Judge:
 
     # ------------------------------------------------------------ batches
 
+    def _told(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
+        counts = Counter(reason for _, reason in records)
+        kept = sum(counts[reason] for reason in counts if reason in KEPT)
+        return Verdict(written, counts, kept, marker, records if self.tells else ())
+
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         """Markers, and control records of other kinds, which are kept."""
         records = list(batch)
-        kind = self.survey.marker(records)
+        kind = marker_type(records)
         if records and kind not in (ABORT, COMMIT):
-            return Verdict(batch, [(record, "control") for record in records])
-        self.aborted.end(batch)
+            return self._told(batch, [(record, "control") for record in records], kind)
         is_left = batch.producer_id in self.left
         self.left.discard(batch.producer_id)
         if is_left and records:
-            return Verdict(batch, [(record, "marker") for record in records])
+            return self._told(batch, [(record, "marker") for record in records], kind)
         reason = "expired_marker" if self._is_due(horizon) else "marker"
         judged = [(record, reason) for record in records]
-        return Verdict(self._written(batch, format, judged, horizon), judged)
+        is_kept = bool(records) and reason in KEPT
+        return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
-    def _written(
-        self, batch: RecordBatch, format: Format, records: list[tuple[Record, str]], horizon: int | None
-    ) -> RecordBatch | None:
+    def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
         """The batch of the records that are kept, in the shape that it has."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
@@ -189,17 +232,17 @@ class Judge:
             new_horizon = horizon
         if len(kept) == len(records) and new_horizon == batch.delete_horizon_ms:
             return batch
-        place: dict[str, int] = {}
-        if format.records is not None:
-            place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
-        return builder_like(batch, format, delete_horizon_ms=new_horizon, **place).extend(kept).build()
+        return _builder(batch, format, new_horizon).extend(kept).build()
 
-    def _emptied(self, batch: RecordBatch, format: Format, records: list[tuple[Record, str]]) -> RecordBatch | None:
-        """A batch without records, where one is to stay: it has the last word of a producer, or the last offset."""
+    def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
+        """A batch without records, where one is to stay: it has the last word of a producer, or the last offset.
+
+        `records` are needed in formats that have no empty batches.
+        """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
             return None
-        if not records:
+        if len(batch) == 0:
             return batch
         if format.records is None:  # which has no empty batches: its last message stays
             last = records[-1][0]
@@ -215,3 +258,38 @@ class Judge:
             base_timestamp=-1,
             max_timestamp=batch.max_timestamp,
         ).build()
+
+
+def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
+    """The rule for a record that was not aborted, by the facts of `tagwire.records.moving`."""
+    if fact & HAS_NO_KEY:
+        return "no_key"
+    if not fact & IS_LAST:
+        return "superseded"
+    if not is_tombstone:
+        return "no_flag" if fact & HAS_NO_VALUE else "latest"
+    return "expired_tombstone" if is_due else "tombstone"
+
+
+def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
+    """The reason for each fact, and 1 for those that keep a record; where a null value makes a tombstone."""
+    reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
+    return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
+
+
+_OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)}
+
+
+def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
+    """For what is left of a batch, which keeps its place in the log."""
+    place: dict[str, int] = {}
+    if format.records is not None:
+        place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
+    return builder_like(batch, format, delete_horizon_ms=horizon, **place)
+
+
+def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
+    """The batch of the records that are kept; None where they can't be moved natively."""
+    run = new_run(found.batch.base_offset, horizon)
+    found.move(run, kept)
+    return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

@@ -72,6 +72,10 @@ class _Index:
     def __len__(self) -> int:
         return self._count
 
+    def placed(self, index: int) -> int:
+        """The number of an entry that may be counted from the end. Raises IndexError."""
+        return range(self._count)[index]
+
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
@@ -88,9 +92,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        offset, position = self.raw(index)
+        offset, position = self.raw(self.placed(index))
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
@@ -107,9 +109,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        timestamp, offset = self.raw(index)
+        timestamp, offset = self.raw(self.placed(index))
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:

@@ -10,12 +10,16 @@ and no offset that a batch had in its range falls out of all ranges.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records.moving import Movable, movable, new_run
 from tagwire.varint import uvarint_bytes
+
+if TYPE_CHECKING:
+    from tagwire._rebatch import RecordRun
 
 __all__ = ["BatchSize", "Piece", "as_they_are", "builder_like", "rebatched"]
 
@@ -45,6 +49,7 @@ class Piece(NamedTuple):
 
 
 Placed = Iterable[tuple[int, RecordBatch]]
+Key = tuple[Any, ...]
 
 
 def as_they_are(batches: Placed) -> Iterator[Piece]:
@@ -65,41 +70,89 @@ def rebatched(
     group: _Group | None = None
     for position, batch in batches:
         try:
-            records = list(batch)
+            source = _source(batch, to)
         except DecodeError as error:
             raise placed(error, file, "TWL106", position) from None
-        if batch.is_control or not records:
+        if batch.is_control or not source.left:
             if group:
                 yield group.piece()
             group = None
             yield Piece(position, batch.size, 1, batch, batch.compression)
             continue
-        if group and not (group.takes(batch) and group.has_room(records[0])):
+        key = _key(batch)
+        if group and not (group.takes(batch, key) and group.take(source)):
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, batch.base_offset, size, known or format_of(batch.format), to)
+            group = _Group(position, batch, key, batch.base_offset, size, known or batch.described_by, to)
+            group.take(source)
         else:
             group.whole = None
         group.source_bytes += batch.size
         group.source_batches += 1
-        for record in records:
-            if not group.has_room(record):
-                group.whole, group.last_offset = None, record.offset - 1
-                yield group.piece()
-                group = _Group(position, batch, record.offset, size, group.format, to)
-                group.whole = None
-            group.add(record)
+        while source.left:
+            begin = source.next_offset
+            group.whole, group.last_offset = None, begin - 1
+            yield group.piece()
+            group = _Group(position, batch, key, begin, size, group.format, to)
+            group.whole = None
+            group.take(source)
         group.last_offset = batch.last_offset
     if group:
         yield group.piece()
+
+
+class _Source:
+    """The records of a batch on their way: where native code can move them, and as objects otherwise."""
+
+    def __init__(self, batch: RecordBatch, moved: Movable | None) -> None:
+        self.batch = batch
+        self.moved = moved
+        self._records = list(batch) if moved is None else []
+        self._taken = 0
+
+    @property
+    def left(self) -> int:
+        """How many have not been taken."""
+        return len(self._records) - self._taken if self.moved is None else self.moved.left
+
+    @property
+    def next_offset(self) -> int:
+        """The offset of the next one."""
+        if self.moved is not None and self.moved.next_offset is not None:
+            return self.moved.next_offset
+        return self.records()[0].offset
+
+    def records(self) -> list[Record]:
+        """Those that are left, as objects; from now on they all are."""
+        if self.moved is not None:
+            self._records = list(self.batch)
+            self._taken, self.moved = len(self._records) - self.moved.left, None
+        return self._records[self._taken :]
+
+    def took(self, count: int) -> None:
+        """So many of `records` have been taken."""
+        self._taken += count
+
+
+def _source(batch: RecordBatch, to: Format | None) -> _Source:
+    """Raises DecodeError for records that can't be read."""
+    is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
+    return _Source(batch, movable(batch) if is_moved else None)
 
 
 class _Group:
     """Records that become one batch; the first of its source batches says what the batch is like."""
 
     def __init__(
-        self, position: int, batch: RecordBatch, base_offset: int, size: BatchSize, format: Format, to: Format | None
+        self,
+        position: int,
+        batch: RecordBatch,
+        key: Key,
+        base_offset: int,
+        size: BatchSize,
+        format: Format,
+        to: Format | None,
     ) -> None:
         self.position = position
         self.first = batch
@@ -111,17 +164,47 @@ class _Group:
         self.format = format
         is_messages = (to or format).records is None
         self.record_bytes = _message_bytes if is_messages else _record_bytes
-        self.key = _key(batch)
+        self.key = key
         self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
+        self.run: RecordRun | None = None
+        """What native code has moved; else there are `records`."""
         self.records: list[Record] = []
         self.bytes = 0 if is_messages else _HEAD
         self.source_bytes = self.source_batches = 0
 
-    def takes(self, batch: RecordBatch) -> bool:
+    def takes(self, batch: RecordBatch, key: Key) -> bool:
         """Whether the records of this batch, the next in the log, may stand in one batch with these."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
-        return within_reach and self.key == _key(batch) and sequence == batch.base_sequence
+        return within_reach and self.key == key and sequence == batch.base_sequence
+
+    def take(self, source: _Source) -> bool:
+        """Take records as long as there is room; whether there was any."""
+        before = source.left
+        if source.moved is not None and not self.records:
+            self._move(source.moved)
+        if source.moved is None or source.moved.next_offset is None or self.records:
+            self._add(source)
+        return source.left < before
+
+    def _move(self, moved: Movable) -> None:
+        if self.run is None:
+            self.run = new_run(self.base_offset, self.first.delete_horizon_ms)
+        room = None if self.size.bytes is None else self.size.bytes - _HEAD
+        moved.move(self.run, None, room, self.size.records)
+
+    def _add(self, source: _Source) -> None:
+        if self.run is not None:
+            built, self.run = self._built() if len(self.run) else (), None
+            for record in built:
+                self.add(record)
+        taken = 0
+        for record in source.records():
+            if not self.has_room(record):
+                break
+            self.add(record)
+            taken += 1
+        source.took(taken)
 
     def has_room(self, record: Record) -> bool:
         if not self.records:
@@ -148,7 +231,7 @@ class _Group:
         if self.format.records is not None:  # sets of messages end with their last message
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         builder = builder_like(self.first, self.format, compression="none", **changes)
-        return builder.extend(self.records).build()
+        return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
@@ -168,7 +251,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
     return BatchBuilder(format, **settings | changes)
 
 
-def _key(batch: RecordBatch) -> tuple[Any, ...]:
+def _key(batch: RecordBatch) -> Key:
     """What batches must have in common to become one."""
     return (
         batch.format,

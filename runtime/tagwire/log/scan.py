@@ -146,7 +146,7 @@ class Scan:
             offset = self.batch(position).last_offset
         return Place(position, size, offset)
 
-    def _let_go(self, position: int) -> None:
+    def let_go(self, position: int) -> None:
         """Give back the pages before this position: what was read of a map counts as the memory of its reader."""
         end = position // PAGESIZE * PAGESIZE
         if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and end > self._held_from:
@@ -158,7 +158,7 @@ class Scan:
     def size(self, position: int) -> int:
         """The bytes of the batch at this position, as its head says; they are there. Raises LogError."""
         if not 0 <= position - self._held_from < _HELD:
-            self._let_go(position)
+            self.let_go(position)
         size = self._size_as_found(position) if self.known is None else self._size_as_known(position, self.known)
         left = len(self.data) - position
         if size > left:

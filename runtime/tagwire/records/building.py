@@ -28,6 +28,7 @@ from tagwire.shown import shown
 
 if TYPE_CHECKING:
     from tagwire._engine import Gathering
+    from tagwire._rebatch import RecordRun
 
 __all__ = ["BatchBuilder", "build"]
 
@@ -156,6 +157,17 @@ class BatchBuilder:
 
     def build(self) -> RecordBatch:
         """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
+        self.check()
+        return self.batch() if self.format.records is not None else self.messages()
+
+    def build_run(self, run: "RecordRun") -> RecordBatch:
+        """The batch of records that are bytes already (`tagwire.records.moving`), with this builder's base offset."""
+        self.check()
+        self.base_timestamp = run.base_timestamp
+        return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
+
+    def check(self) -> None:
+        """Raises EncodeError for what the format has no place for, whatever the records."""
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
                 self.fail(name, f"is {value}, but the format has no place for it")
@@ -166,7 +178,6 @@ class BatchBuilder:
             self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
-        return self.batch() if self.format.records is not None else self.messages()
 
     def fail(self, path: str, reason: str) -> NoReturn:
         """Raise the error for a field of the batch."""
@@ -174,7 +185,8 @@ class BatchBuilder:
 
     # ------------------------------------------------------------ batches
 
-    def batch(self) -> RecordBatch:
+    def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
+        """A batch of the records, or of as many that are written already."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         head = self.values(
@@ -184,7 +196,7 @@ class BatchBuilder:
             **self.numbers,
         )
         codec = self.codec()
-        found = self.written(head, base_offset, base_timestamp)
+        found = self.written(head, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
         head |= self.values(last_offset_delta=last - base_offset)
         item = format.fields.get("max_timestamp")
@@ -193,7 +205,7 @@ class BatchBuilder:
             head[item.name] = top - base_timestamp if item.relative_to else top
         head["payload"] = found.data if codec == "none" else pack(codec, found.data)
         if "count" in format.fields:
-            head[format.fields["count"].name] = self.count()
+            head[format.fields["count"].name] = self.count() if written is None else count
         return own_batch(format, format.encode_head(head))
 
     def top(self, highest: int) -> int:

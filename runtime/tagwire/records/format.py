@@ -74,6 +74,10 @@ class Format:
         self.bits = {group.name: group for group in self.fields["attributes"].bits}
         """The named bits of a batch's or a message's attributes."""
         self.record_bits = self._record_bits()
+        self._names = {role: item.name for role, item in self.fields.items()}
+        attributes = self._names["attributes"]
+        self._groups = {name: (attributes, group.mask, group.shift) for name, group in self.bits.items()}
+        """As `fields` and `bits`, for `role` and `flag`, which are asked many times of each batch."""
 
     def _record_bits(self) -> dict[str, Bits]:
         """The named bits of a record's own attributes."""
@@ -100,6 +104,11 @@ class Format:
     def has(self) -> frozenset[str]:
         """The fields of a record, and the names of its bits: what a record can carry."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
+
+    @cached_property
+    def least(self) -> int:
+        """The fewest bytes that a record takes."""
+        return self.record.minimum
 
     @cached_property
     def head(self) -> Layout:
@@ -129,6 +138,11 @@ class Format:
         return self.records is not None and plain_records.fits(self)
 
     @cached_property
+    def is_movable(self) -> bool:
+        """Whether records have that shape with an attributes byte in each, as native code moves them."""
+        return self.is_plain and self.record.items[1].condition is None
+
+    @cached_property
     def plans(self) -> Plans:
         """What the native engine has for this format."""
         return Plans(self)
@@ -146,13 +160,13 @@ class Format:
 
     def role(self, head: dict[str, Any], role: str, none: int = -1) -> int:
         """The value of a role in the head of a batch."""
-        item = self.fields.get(role)
-        return none if item is None else int(head[item.name])
+        name = self._names.get(role)
+        return none if name is None else int(head[name])
 
     def flag(self, head: dict[str, Any], name: str) -> int:
         """The value of a group of bits, 0 where the format has none of that name."""
-        group = self.bits.get(name)
-        return 0 if group is None else group.of(head[self.fields["attributes"].name])
+        group = self._groups.get(name)
+        return 0 if group is None else (head[group[0]] & group[1]) >> group[2]
 
     def __repr__(self) -> str:
         return f"<record format {self.name}>"

@@ -86,7 +86,7 @@ class Walk:
         count = self.head[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
-        least, left = self.array.element.minimum, self.end - self.pos
+        least, left = self.format.least, self.end - self.pos
         if not 0 <= count * least <= left:
             self.reader.fail(f"a count of {count}", f"0 to {left // least} in the {left} bytes left", self.pos)
         return int(count)

@@ -1,0 +1,168 @@
+"""`export_logs`: logs as Parquet, for whoever reads it, and for `import_logs`, which gives every file back to the byte.
+
+The table has a row for each record, as the source `kafka_log` shows them.
+Beside it is what records don't say: heads of batches, packed and emptied ones,
+markers, indexes, checkpoints, whatever else is in the folders (`exported`). A
+task reads a segment and writes its part; the driver hears counts.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from tagwire.log import LogPathError, Partition
+from tagwire.records import format_of
+from tagwire_spark.jobs.export_part import TABLE, How, SegmentPlace, export_part
+from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
+from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.units import found_partitions, local_paths
+from tagwire_spark.options import MODES, invalid
+
+__all__ = ["ExportReport", "export_logs"]
+
+
+class ExportReport(NamedTuple):
+    """A segment, and what became of it."""
+
+    file: Path
+    records: int
+    batches: int
+    kept: int
+    """Batches whose bytes are kept whole beside their records: packed ones, markers, those of the older formats."""
+    bytes: int
+    parquet_bytes: int
+    """Of its part of the table."""
+    exact_bytes: int
+    """Of what is beside it."""
+    damage: tuple[tuple[int, str], ...]
+    """Where bytes are no batch, or records can't be read, and why. Their bytes are kept, but have no rows."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        return self._asdict() | {"file": str(self.file)}
+
+
+class _Unit(NamedTuple):
+    """A part, where its files are, and the partition of a segment."""
+
+    part: Part
+    source: Path
+    place: SegmentPlace | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"part": self.part, "source": str(self.source), "place": self.place, "file": self.part.path_of(0)}
+
+
+def export_logs(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    output: str | Path,
+    *,
+    columns: Iterable[str] | None = None,
+    mode: str = "FAILFAST",
+    format: str = "auto",
+) -> list[ExportReport]:
+    """Write logs to a folder as Parquet, with all that stands beside them; the report of each segment, in order.
+
+    A path is a partition's folder, or one above partitions, all of which is
+    exported; several come each below its own name. `columns` are those of the
+    table, all of `kafka_log` unless given; topic and partition are folders. Bytes that are no batch are refused,
+    unless `mode` is PERMISSIVE; then they are carried as well, and reported. Nothing is in `output` before all of it
+    is. Raises FormatError, PipelineError, LogPathError.
+    """
+    if mode.upper() not in MODES:
+        raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
+    if format != "auto":
+        format_of(format)
+    how = How(column_names(columns), mode.upper() == "PERMISSIVE", format)
+    units, folders = _found(local_paths(paths))
+    with staging(Path(output).absolute()) as made:
+        work = partial(export_part, attempts=str(made.attempts), how=list(how))
+        sizes = [sum(size for _, size in unit.part.files) for unit in units]
+        results = run_units(spark, [unit.to_json() for unit in units], sizes, work)
+        parts = []
+        for unit, result in zip(units, results, strict=True):
+            part = unit.part
+            if result["exact_bytes"]:
+                made.take(f"{result['attempt']}/{EXACT}", EXACT)
+            if result.get("records") and unit.place:
+                folder = table_folder(*unit.place)
+                made.take(f"{result['attempt']}/{TABLE}", folder)
+                part = part._replace(rows=f"{folder}/{part.name}.parquet")
+            parts.append(part)
+        if not any(part.rows for part in parts):
+            _write_no_rows(made.whole, how.columns)
+        Export(tuple(parts), tuple(folders)).write(made.whole)
+    return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.place]
+
+
+def _write_no_rows(folder: Path, columns: list[str]) -> None:
+    """A table without rows still has its columns."""
+    fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
+    pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
+
+
+def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
+    [(name, size)] = unit.part.files
+    damage = tuple((position, reason) for position, reason in result["damage"])
+    counts = {name: result[name] for name in ("records", "batches", "kept", "parquet_bytes", "exact_bytes")}
+    return ExportReport(unit.source / name, bytes=size, damage=damage, **counts)
+
+
+# ---------------------------------------------------------------- which files there are
+
+
+def _found(roots: list[Path]) -> tuple[list[_Unit], list[str]]:
+    """The parts of what is in these folders, and the names of all folders in them. Raises LogPathError."""
+    units: list[_Unit] = []
+    folders: dict[str, Path] = {}
+    for root in roots:
+        partitions = {found.partition.path: found.partition for found in found_partitions(root)}
+        is_below = root in partitions or len(roots) > 1
+        for folder, files in _walk(root):
+            relative = folder.relative_to(root.parent if is_below else root)
+            target = relative.as_posix() if relative.parts else ""
+            if target in folders:
+                raise LogPathError(f"{folder}: {folders[target]} goes to the same folder, {target}")
+            folders[target] = folder
+            for each in _of_folder(folder, target, files, partitions.get(folder), is_root=folder == root):
+                units.append(each._replace(part=each.part._replace(number=len(units))))
+    return units, list(folders)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder and those below it, each with its files. Raises LogPathError."""
+    try:
+        below = sorted(folder.iterdir())
+    except OSError as error:
+        raise LogPathError(f"{folder}: can't be read: {error.strerror}") from None
+    for path in below:
+        if not path.is_dir() and not path.is_file():
+            raise LogPathError(f"{path}: is neither a file nor a folder, and can't be exported")
+    yield folder, [path for path in below if path.is_file()]
+    for path in below:
+        if path.is_dir():
+            yield from _walk(path)
+
+
+def _of_folder(
+    folder: Path, target: str, files: list[Path], partition: Partition | None, *, is_root: bool
+) -> Iterator[_Unit]:
+    """A part for each segment that counts, and one for what is beside them."""
+    sizes = {path: path.stat().st_size for path in files}
+    segments: list[Path] = []
+    if partition is not None and (not partition.state or is_root):
+        segments = [segment.path for segment in partition.segments]
+        topic = folder.name if partition.topic is None else partition.topic
+        place = SegmentPlace(topic, -1 if partition.partition is None else partition.partition)
+        for path in segments:
+            yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, place)
+    beside = tuple((path.name, sizes[path]) for path in files if path not in segments)
+    if beside:
+        yield _Unit(Part(0, target, beside), folder, None)

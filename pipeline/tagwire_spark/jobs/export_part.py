@@ -1,0 +1,218 @@
+"""On a worker: a segment as rows of records and the pieces that these don't give; other files as pieces alone.
+
+The rows are those of the source `kafka_log`, made by the same code. A second
+pass over the batches sees which of them these rows give again to the byte, and
+keeps the others whole: so what a reader of the table sees is never bent to
+what an import needs.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire.errors import DecodeError
+from tagwire.log import LogPathError
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.scan import Scan, mapped
+from tagwire.records import RecordBatch
+from tagwire.records.rebuilding import head_of
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
+from tagwire_spark.jobs.outputs import attempt
+from tagwire_spark.log_columns import MOST_MILLISECONDS
+from tagwire_spark.log_plan import Split
+from tagwire_spark.log_query import NO_OFFSET, LogQuery
+from tagwire_spark.log_rows import full_schema, rows_of
+
+__all__ = ["TABLE", "How", "SegmentPlace", "export_part"]
+
+TABLE: Final = "table"
+"""The folder of an attempt that has its rows; pieces are in `EXACT`."""
+_CHUNK: Final = 4 << 20
+"""Of a file that is no segment: bytes of a piece."""
+_PIECES: Final = 10_000
+_PIECE_BYTES: Final = 8 << 20
+"""Gathered before they become columns."""
+
+
+class How(NamedTuple):
+    """What is asked of an export."""
+
+    columns: list[str]
+    permissive: bool
+    format: str
+
+
+class SegmentPlace(NamedTuple):
+    """The partition of a segment, as the table has it."""
+
+    topic: str
+    partition: int
+
+
+def export_part(unit: dict[str, Any], attempts: str, how: list[Any]) -> dict[str, Any]:
+    """Write a part to a folder of this attempt. Raises LogPathError, LogError, PipelineError."""
+    part, source = Part(*unit["part"]), Path(unit["source"])
+    folder = attempt(attempts)
+    made = _Pieces(folder / EXACT / part.name)
+    facts: dict[str, Any] = {}
+    for number, (name, size) in enumerate(part.files):
+        path = source / name
+        try:
+            if unit["place"] is None:
+                made.add_file(number, path)
+            else:
+                table = folder / TABLE / f"{part.name}.parquet"
+                facts = _Segment(path, size, unit["file"], How(*how)).export(SegmentPlace(*unit["place"]), table, made)
+        except OSError as error:
+            raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        if made.end != size or path.stat().st_size != size:
+            now = path.stat().st_size
+            raise LogPathError(f"{path}: it had {size} bytes and has {now} now; export logs that nobody writes to")
+    return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
+
+
+class _Segment:
+    """A segment that is exported."""
+
+    def __init__(self, path: Path, size: int, file: str, how: How) -> None:
+        self.path = path
+        self.size = size
+        self.file = file.encode("utf-8", "replace").decode()
+        """As the table has it: below the root of the logs."""
+        self.how = how
+
+    def export(self, place: SegmentPlace, table: Path, made: "_Pieces") -> dict[str, Any]:
+        """Write its rows and its pieces, and say what they are."""
+        try:
+            rows, damage = self._rows(place, table, permissive=False)
+        except PipelineError:
+            if not self.how.permissive:
+                raise
+            rows, damage = self._rows(place, table, permissive=True)
+        batches, kept = self._pieces(made)
+        return {
+            "records": rows.rows,
+            "parquet_bytes": rows.close(),
+            "batches": batches,
+            "kept": kept,
+            "damage": damage,
+        }
+
+    def _rows(self, place: SegmentPlace, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
+        """The rows, which are not all written before they are closed; and where there is damage, with the reason."""
+        query = LogQuery(paths=(), permissive=permissive, format=self.how.format)
+        split = Split(str(self.path), *place, 0, self.size, None, 0, NO_OFFSET, is_last=False)
+        names = [name for name in self.how.columns if name != "file"]
+        extra = ["position", "_error"] if permissive else []
+        known = full_schema(query)
+        schema = StructType([known[name] for name in dict.fromkeys((*names, *extra))])
+        table, damage = Table(path, pa.schema([(name, ROWS[name]) for name in self.how.columns])), []
+        for batch in rows_of(split, query, schema):
+            if permissive:
+                damage += [[row["position"], row["_error"]["reason"]] for row in _errors(batch)]
+                batch = batch.filter(batch.column("_error").is_null())
+            table.add(self._with_file(batch, table.schema))
+        return table, damage
+
+    def _with_file(self, batch: Any, schema: Any) -> Any:
+        """The columns of the table, in their order."""
+        file = pa.repeat(pa.scalar(self.file), batch.num_rows)
+        arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _pieces(self, made: "_Pieces") -> tuple[int, int]:
+        """Every byte as a piece; how many batches there are, and how many of them are kept whole."""
+        made.begin(0)
+        batches = kept = 0
+        with mapped(self.path) as data:
+            scan = Scan(str(self.path), data, self.how.format)
+            for piece in pieces(scan):
+                if isinstance(piece, Damage):
+                    for start in range(piece.position, piece.end, _CHUNK):
+                        made.add(BYTES, data[start : min(start + _CHUNK, piece.end)])
+                    continue
+                batches += 1
+                kept += not self._head(piece.batch, made)
+            if made.end < len(data):
+                made.add(ZEROS, None, len(data) - made.end)
+        return batches, kept
+
+    def _head(self, batch: RecordBatch, made: "_Pieces") -> bool:
+        """Add a batch; whether its head was enough."""
+        head = None
+        if not batch.is_control and set(NEEDED) <= set(self.how.columns):
+            try:
+                head = head_of(batch, MOST_MILLISECONDS)
+            except DecodeError:  # whoever reads its rows has said so
+                head = None
+        if head is None:
+            made.add(BYTES, batch.encode(), format=batch.format)
+            return False
+        made.add(HEAD, head.data, head.size, format=head.format, timestamps=head.timestamps)
+        return True
+
+
+def _errors(batch: Any) -> Iterator[dict[str, Any]]:
+    """The rows that say what is wrong."""
+    if batch.column("_error").null_count < batch.num_rows:
+        wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
+        yield from wrong.to_pylist()
+
+
+class _Pieces:
+    """The pieces of a part's files, one behind the other."""
+
+    def __init__(self, path: Path) -> None:
+        self.table = Table(path, PIECES)
+        self.file = 0
+        self.end = 0
+        """Where the next piece begins."""
+        self._rows: list[tuple[Any, ...]] = []
+        self._bytes = 0
+
+    def begin(self, file: int) -> None:
+        """Go on with the first byte of a file."""
+        self.file, self.end = file, 0
+
+    def add(
+        self,
+        kind: str,
+        data: bytes | None,
+        size: int | None = None,
+        *,
+        format: str | None = None,
+        timestamps: tuple[int, ...] | None = None,
+    ) -> None:
+        """Add a piece of so many bytes; those of the data unless said."""
+        length = len(data or b"") if size is None else size
+        self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
+        self.end += length
+        self._bytes += len(data or b"")
+        if len(self._rows) >= _PIECES or self._bytes >= _PIECE_BYTES:
+            self._flush()
+
+    def add_file(self, file: int, path: Path) -> None:
+        """Add a file as it is."""
+        self.begin(file)
+        with path.open("rb") as source:
+            while data := source.read(_CHUNK):
+                if data.count(0) == len(data):
+                    self.add(ZEROS, None, len(data))
+                else:
+                    self.add(BYTES, data)
+
+    def close(self) -> int:
+        """There are no more; the bytes of the file that has them."""
+        self._flush()
+        return self.table.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            columns = zip(*self._rows, strict=True)
+            arrays = [pa.array(list(column), field.type) for column, field in zip(columns, PIECES, strict=True)]
+            self.table.add(pa.RecordBatch.from_arrays(arrays, schema=PIECES))
+            self._rows, self._bytes = [], 0

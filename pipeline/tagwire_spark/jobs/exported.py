@@ -1,0 +1,200 @@
+"""What an exported folder looks like, for those who write it and those who read it.
+
+    OUT/
+        topic=orders/partition=0/part-00000.parquet     the records of a segment, as `kafka_log` shows them
+        _exact/part-00000                               what these don't say, as Parquet too
+        _export.json                                    which files of the logs are in which part
+
+What begins with `_` is no data for Spark, pyarrow and pandas: for them a folder is
+a table of records, partitioned by topic and partition.
+
+The rows of a part in `_exact` are the bytes of its files, one piece behind the
+other. A piece is bytes, zeros, or the head of a batch whose records are in the
+table: who imports makes the batch of both.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tagwire.log.whole_folder import on_disk
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.log_columns import RECORD_COLUMNS
+
+__all__ = [
+    "BYTES",
+    "EXACT",
+    "HEAD",
+    "NEEDED",
+    "PIECES",
+    "ROWS",
+    "ZEROS",
+    "Export",
+    "Part",
+    "Table",
+    "column_names",
+    "table_folder",
+]
+
+EXACT: Final = "_exact"
+_MANIFEST: Final = "_export.json"
+_LEVEL: Final = 1
+"""Of what is written; raised when an older reader would get it wrong."""
+
+HEAD: Final = "head"
+BYTES: Final = "bytes"
+ZEROS: Final = "zeros"
+PIECES: Final = pa.schema(
+    [
+        ("file", pa.int32()),  # which of the part's files
+        ("position", pa.int64()),
+        ("size", pa.int64()),
+        ("kind", pa.string()),
+        ("format", pa.string()),
+        ("timestamps", pa.list_(pa.int64())),
+        ("data", pa.binary()),
+    ]
+)
+"""A row of `_exact`."""
+
+_OF_FOLDERS: Final = ("topic", "partition")
+ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in (*_OF_FOLDERS, "_error")}
+"""The columns of the table that stand in its files; topic and partition are names of folders."""
+NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
+"""The columns that batches are made of again."""
+_GROUP_ROWS: Final = 1 << 20
+_GROUP_BYTES: Final = 32 << 20
+"""Of a row group, which whoever writes or imports it has in memory."""
+
+
+class Part(NamedTuple):
+    """What one task exports or imports: a segment, or the files of a folder that are none."""
+
+    number: int
+    folder: str
+    """Below the root of the logs; empty for the root itself."""
+    files: tuple[tuple[str, int], ...]
+    """Their names in it, and their sizes."""
+    rows: str | None = None
+    """The file of the table that has the records, below the root of the export."""
+
+    @property
+    def name(self) -> str:
+        """Of the part."""
+        return f"part-{self.number:05}"
+
+    def path_of(self, file: int) -> str:
+        """A file below the root of the logs."""
+        return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
+
+
+class Export(NamedTuple):
+    """All of an export, but for the bytes."""
+
+    parts: tuple[Part, ...]
+    folders: tuple[str, ...]
+    """Every folder of the logs, also those without files."""
+
+    def write(self, folder: Path) -> None:
+        """Write it to the folder of the export."""
+        facts = {"level": _LEVEL, "folders": self.folders, "parts": [part._asdict() for part in self.parts]}
+        (folder / _MANIFEST).write_text(json.dumps(facts), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Export":
+        """That of a folder. Raises PipelineError."""
+        path = folder / _MANIFEST
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            level = facts["level"]
+            if level == _LEVEL:
+                return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))
+        except OSError as error:
+            text = f"{path}: can't be read: {error.strerror}; an export is imported as a whole folder"
+            raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            text = f"{path}: is no list of what was exported: {type(error).__name__}: {error}"
+            raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
+        text = f"{path}: level {level!r}, expected {_LEVEL}: it was exported by another version of tagwire"
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
+
+
+def _part(facts: dict[str, Any]) -> Part:
+    files = tuple((_below(name), int(size)) for name, size in facts["files"])
+    for name, _ in files:
+        if "/" in name or not name:
+            raise ValueError(f"{name!r} is no name of a file")
+    if not files:
+        raise ValueError("a part has no file")
+    rows = None if facts["rows"] is None else _below(facts["rows"])
+    return Part(int(facts["number"]), _below(facts["folder"]), files, rows)
+
+
+def _below(name: str) -> str:
+    """A path that leads nowhere else. Raises ValueError."""
+    if name.startswith("/") or ".." in PurePosixPath(name).parts:
+        raise ValueError(f"{name!r} leads out of the folder")
+    return name
+
+
+def table_folder(topic: str, partition: int) -> str:
+    """Where the records of a partition are, in the manner of Hive."""
+    plain = topic.encode("utf-8", "replace").decode()
+    escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in plain)
+    return f"topic={escaped}/partition={partition}"
+
+
+def column_names(wanted: Iterable[str] | None) -> list[str]:
+    """The columns of the table that are wanted, all unless said, in its order. Raises PipelineError."""
+    names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
+    for name in names:
+        if name not in ROWS:
+            text = f"An export has no column {name}, but {', '.join(ROWS)}; topic and partition are always there."
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+    if not names:
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", "An export without columns has no records; name one.")
+    return [name for name in ROWS if name in names]
+
+
+class Table:
+    """A Parquet file that is written in row groups of a few MiB; it is there when the first row is."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        self.path = path
+        self.schema = schema
+        self.rows = 0
+        self._writer: Any = None
+        self._waiting: list[Any] = []
+        self._bytes = self._count = 0
+
+    def add(self, batch: Any) -> None:
+        """Write an Arrow batch of the schema."""
+        self._waiting.append(batch)
+        self._bytes += batch.nbytes
+        self._count += batch.num_rows
+        self.rows += batch.num_rows
+        if self._bytes >= _GROUP_BYTES or self._count >= _GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._count:
+            return
+        if self._writer is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(str(self.path), self.schema, compression="zstd")
+        self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema), row_group_size=self._count)
+        self._waiting, self._bytes, self._count = [], 0, 0
+
+    def close(self) -> int:
+        """There are no more rows; the bytes of the file, which is on disk."""
+        self._flush()
+        if self._writer is None:
+            return 0
+        self._writer.close()
+        on_disk(self.path)
+        return self.path.stat().st_size

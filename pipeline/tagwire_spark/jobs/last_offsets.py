@@ -1,0 +1,140 @@
+"""The offset of the last record of each key: found by a shuffle of keys and offsets, kept in files beside the output.
+
+    lasts/ID/7          what one task has of the partition with the number 7
+
+A file holds int64, ascending. There are as many folders as tasks behind the
+shuffle, which Spark sizes by its bytes; who rewrites a segment reads its range
+of each. Values are never moved, and a key no more often than a segment has it in
+16 MiB of records.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from tagwire.log import Segment
+from tagwire.log.column_stream import arrays_between
+from tagwire.log.key_map import LastOffsets
+from tagwire.log.scan import Scan, mapped
+from tagwire.log.survey import Survey
+from tagwire.log.whole_folder import on_disk
+from tagwire_spark.jobs.outputs import Staging, attempt
+from tagwire_spark.jobs.tasks import over_units, refusals_told, settle_worker
+
+__all__ = ["find_last_offsets", "last_offsets_between"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+
+_KEYS: Final = "log int, key binary, offset long"
+_KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
+_WRITTEN: Final = "log int, attempt string, keys long"
+_WRITTEN_COLUMNS: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string()), ("keys", pa.int64())])
+_OF_BATCH: Final = ("producer_id", "base_offset")
+
+
+def find_last_offsets(
+    spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any
+) -> dict[int, int]:
+    """Put the last offsets of the segments' keys into the folder of a job; how many there are of each partition.
+
+    A unit is the number of a partition, the file of a segment, and what a survey says that concerns it. Raises
+    PipelineError.
+    """
+    if not units:
+        return {}
+    keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format), _KEYS)
+    lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
+    with refusals_told():
+        rows = lasts.mapInArrow(_writing(str(made.attempts)), _WRITTEN).collect()
+    for name in {row.attempt for row in rows}:
+        made.lasts.mkdir(exist_ok=True)
+        (made.attempts / name).rename(made.lasts / name)
+    counts = dict.fromkeys((unit[0] for unit in units), 0)
+    for row in rows:
+        counts[row.log] += row["keys"]
+    return counts
+
+
+def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
+    """The last offsets of a partition from an offset to before another."""
+    found = array("q")
+    for path in sorted(folder.glob(f"*/{log}")):
+        with mapped(path) as data, memoryview(data) as view, view.cast("q") as offsets:
+            found.frombytes(view[8 * bisect_left(offsets, first) : 8 * bisect_left(offsets, end)])
+    return LastOffsets(array("q", _ascending(pa.array(found, pa.int64()))))
+
+
+def _ascending(offsets: Any) -> bytes:
+    """Numbers in order, without an object for each."""
+    return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
+
+
+# ---------------------------------------------------------------- on workers
+
+
+def _last_of_keys(number: int, unit: Any, format: Any) -> Iterator[pa.RecordBatch]:
+    """The keys of a segment with their last offsets, some records at a time. Raises LogError."""
+    log, file, facts = unit
+    known, segment = Survey.from_json(facts), Segment(file)
+    columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
+    with mapped(segment.path) as data:
+        scan = Scan(file, data, format)
+        for array_of in arrays_between(scan, columns, 0, len(data), 0, format, cut_off=False):
+            batch = pa.record_batch(array_of)
+            yield _grouped(log, batch.filter(_counts(batch, known)))
+
+
+def _counts(batch: Any, known: Survey) -> Any:
+    """Which records have a key that counts: those of nobody's markers, and of no transaction that was aborted."""
+    counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
+    if not known.aborted:
+        return counts
+    batches = pa.Table.from_batches([batch.filter(batch.column("is_transactional")).select(_OF_BATCH)])
+    found = batches.group_by(list(_OF_BATCH), use_threads=False).aggregate([]).to_pylist()
+    aborted = [each["base_offset"] for each in found if known.has_aborted(*(each[name] for name in _OF_BATCH))]
+    in_one = pc.is_in(batch.column("base_offset"), value_set=pa.array(aborted, pa.int64()))
+    return pc.and_not(counts, pc.and_(in_one, batch.column("is_transactional")))
+
+
+def _grouped(log: int, batch: Any) -> Any:
+    """A row for each key."""
+    table = pa.Table.from_batches([batch.select(["key", "offset"])])
+    found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
+    [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
+    logs = pa.repeat(pa.scalar(log, pa.int32()), len(offsets))
+    return pa.RecordBatch.from_arrays([logs, keys, offsets], schema=_KEY_COLUMNS)
+
+
+_GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
+
+
+def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task behind the shuffle does: a file for each partition that it has keys of."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
+        gathered: dict[int, list[Any]] = {}
+        for batch in batches:
+            for log in pc.unique(batch.column("log")).to_pylist():
+                offsets = batch.column("offset").filter(pc.equal(batch.column("log"), log))
+                gathered.setdefault(log, []).append(offsets)
+        if not gathered:
+            return
+        folder = attempt(attempts)
+        for log, parts in gathered.items():
+            offsets = pa.concat_arrays(parts)
+            path = folder / str(log)
+            path.write_bytes(_ascending(offsets))
+            on_disk(path)
+            row = {"log": log, "attempt": folder.name, "keys": len(offsets)}
+            yield pa.RecordBatch.from_pylist([row], schema=_WRITTEN_COLUMNS)
+
+    return run

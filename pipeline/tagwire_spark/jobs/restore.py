@@ -1,0 +1,197 @@
+"""`import_logs`: what `export_logs` has written becomes the logs that it was made from, to the byte.
+
+Every piece of a file has its place and size, and every batch that is made of
+records has a checksum: so a file is as it was, or it is refused, and then there
+is no output at all.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from tagwire.errors import TagwireError
+from tagwire.log.whole_folder import on_disk
+from tagwire.records import Record
+from tagwire.records.rebuilding import Head, rebuilt
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
+from tagwire_spark.jobs.outputs import attempt, staging
+from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.units import local_paths
+
+__all__ = ["ImportReport", "import_logs"]
+
+
+class ImportReport(NamedTuple):
+    """A file that was made again."""
+
+    file: Path
+    bytes: int
+    batches: int
+    """Batches that were made of records."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        return self._asdict() | {"file": str(self.file)}
+
+
+def import_logs(spark: SparkSession, path: str | Path, output: str | Path) -> list[ImportReport]:
+    """Write the logs of an export to a folder; the report of each file, in order.
+
+    They are those that were exported, byte for byte, with all that stood beside
+    them. Nothing is in `output` before all of it is. Raises PipelineError,
+    LogPathError.
+    """
+    [source] = local_paths(path)
+    target = Path(output).absolute()
+    export = Export.read(source)
+    with staging(target) as made:
+        work = partial(_import, source=str(source), attempts=str(made.attempts))
+        sizes = [sum(size for _, size in part.files) for part in export.parts]
+        results = run_units(spark, list(export.parts), sizes, work)
+        for folder in export.folders:
+            (made.whole / folder).mkdir(parents=True, exist_ok=True)
+        for part, result in zip(export.parts, results, strict=True):
+            made.take(result["attempt"], part.folder)
+    return [
+        ImportReport(target / part.path_of(number), size, result["batches"][number])
+        for part, result in zip(export.parts, results, strict=True)
+        for number, (_, size) in enumerate(part.files)
+    ]
+
+
+# ---------------------------------------------------------------- on a worker
+
+
+def _import(unit: list[Any], source: str, attempts: str) -> dict[str, Any]:
+    """Write the files of a part. Raises PipelineError, LogPathError."""
+    part = Part(*unit)
+    folder = attempt(attempts)
+    made = _Files(part, Path(source), folder)
+    return {"attempt": folder.name, "batches": made.write()}
+
+
+class _Files:
+    """The files of a part, made of its pieces and rows."""
+
+    def __init__(self, part: Part, source: Path, folder: Path) -> None:
+        self.part = part
+        self.exact = source / EXACT / part.name
+        self.folder = folder
+        self.records = _Records(source / part.rows) if part.rows else None
+        self.batches = 0
+
+    def write(self) -> list[int]:
+        """Write them all; how many batches of each were made of records."""
+        pieces = self._pieces()
+        piece = next(pieces, None)
+        counts = []
+        for number, (name, size) in enumerate(self.part.files):
+            self.batches = end = 0
+            path = self.folder / name
+            with path.open("wb") as file:
+                while piece is not None and piece["file"] == number and piece["position"] == end:
+                    end += piece["size"]
+                    if piece["kind"] == ZEROS:
+                        file.truncate(end)
+                        file.seek(end)
+                    else:
+                        file.write(self._data(piece))
+                    piece = next(pieces, None)
+            if end != size:
+                self._refuse(f"byte {end} of {name} is in no piece of it, or a piece is not the next one")
+            on_disk(path)
+            counts.append(self.batches)
+        if piece is not None:
+            self._refuse("there are pieces behind the last byte")
+        return counts
+
+    def _pieces(self) -> Iterator[dict[str, Any]]:
+        if not any(size for _, size in self.part.files) and not self.exact.exists():
+            return
+        for table in _row_groups(self.exact, PIECES):
+            for batch in table.to_batches(max_chunksize=64):
+                yield from batch.to_pylist()
+
+    def _data(self, piece: dict[str, Any]) -> bytes:
+        kind, data, size = piece["kind"], piece["data"], piece["size"]
+        if kind == HEAD and data is not None:
+            return self._batch(piece)
+        if kind == BYTES and data is not None and len(data) == size:
+            return bytes(data)
+        self._refuse(f"a piece of kind {kind!r} at byte {piece['position']} does not have its {size} bytes")
+
+    def _batch(self, piece: dict[str, Any]) -> bytes:
+        """The batch of a head and its records."""
+        self.batches += 1
+        times = piece["timestamps"]
+        head = Head(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
+        try:
+            records = self.records.at(piece["position"]) if self.records else []
+            return rebuilt(head, records).encode()
+        except PipelineError:
+            raise
+        except TagwireError as error:
+            where = f"the records of the batch at byte {piece['position']} are not those that were exported"
+            self._refuse(f"{where}: {error}")
+
+    def _refuse(self, text: str) -> NoReturn:
+        name = self.part.path_of(0)
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{self.exact} ({name}): {text}.")
+
+
+class _Records:
+    """The records of a part of the table, in order."""
+
+    def __init__(self, path: Path) -> None:
+        self._groups = _row_groups(path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
+        self._columns: dict[str, list[Any]] = {}
+        self._positions: list[int] = []
+        self._next = 0
+
+    def at(self, position: int) -> list[Record]:
+        """Those of the batch at this position; batches are asked for in order."""
+        found: list[Record] = []
+        while self._reaches(position):
+            positions = self._positions
+            first = bisect_right(positions, position - 1, self._next)
+            self._next = bisect_right(positions, position, first)
+            found += self._made(first, self._next)
+            if self._next < len(positions):
+                break
+        return found
+
+    def _reaches(self, position: int) -> bool:
+        """Whether there are rows left; those of a next row group where there are none in this one."""
+        while self._next >= len(self._positions):
+            table = next(self._groups, None)
+            if table is None:
+                return False
+            times = table.column("timestamp").cast(pa.int64())
+            self._columns = {name: table.column(name).to_pylist() for name in NEEDED if name != "timestamp"}
+            self._columns["timestamp"] = [-1 if time is None else time // 1000 for time in times.to_pylist()]
+            self._positions, self._next = self._columns["position"], 0
+        return True
+
+    def _made(self, first: int, end: int) -> Iterator[Record]:
+        names = ("offset", "timestamp", "key", "value", "headers")
+        for offset, timestamp, key, value, headers in zip(*(self._columns[n][first:end] for n in names), strict=True):
+            yield Record(offset, timestamp, key, value, [(each["key"], each["value"]) for each in headers or ()])
+
+
+def _row_groups(path: Path, schema: Any) -> Iterator[Any]:
+    """The row groups of a Parquet file as tables of this schema, one at a time. Raises PipelineError."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                table = file.read_row_group(number, columns=schema.names)
+                yield table.select(schema.names).cast(schema)
+    except (pa.ArrowException, OSError, KeyError) as error:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{path}: can't be read: {text}.") from None

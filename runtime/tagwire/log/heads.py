@@ -1,0 +1,180 @@
+"""What the heads of a segment's batches say to who compacts it, and of segments in a row.
+
+A segment is looked at by itself, wherever that is, and `go_on` puts together what
+is known of some with what is known of the next: who began a transaction, who
+ended it, and the last word of each producer. So it makes no difference whether
+segments are read one after the other or all at once.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tagwire.errors import DecodeError
+from tagwire.limits import Limits
+from tagwire.log.errors import placed
+from tagwire.log.segment import Segment
+from tagwire.log.transactions import ABORT, COMMIT
+from tagwire.records import Record, RecordBatch
+
+__all__ = ["Heads", "Producer", "heads_of", "marker_type", "spans_from_json"]
+
+_NO_TYPE: Final = -1
+
+
+def marker_type(records: list[Record]) -> int:
+    """The type of a control batch, by its first record."""
+    key = records[0].key if records else None
+    return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else _NO_TYPE
+
+
+class Producer:
+    """What a broker remembers of a producer."""
+
+    __slots__ = ("epoch", "is_steady", "last_data_offset", "last_timestamp")
+
+    def __init__(
+        self, epoch: int = -1, last_data_offset: int | None = None, last_timestamp: int = -1, is_steady: bool = True
+    ) -> None:
+        self.epoch = epoch
+        self.last_data_offset = last_data_offset
+        """None behind a marker that has raised the epoch, and where there was none."""
+        self.last_timestamp = last_timestamp
+        self.is_steady = is_steady
+        """Whether the epoch is still the first that was seen."""
+
+    def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
+        """Take the next batch."""
+        if epoch != self.epoch:
+            self.is_steady = self.epoch < 0
+            self.epoch, self.last_data_offset = epoch, None
+        if data_offset is not None:
+            self.last_data_offset = data_offset
+        self.last_timestamp = timestamp
+
+    def go_on(self, later: "Producer") -> None:
+        """Take what is known of it by the segment behind."""
+        stays = later.is_steady and later.epoch == self.epoch
+        if later.last_data_offset is not None or not stays:
+            self.last_data_offset = later.last_data_offset
+        self.epoch, self.last_timestamp = later.epoch, later.last_timestamp
+        self.is_steady = self.is_steady and stays
+
+    def to_json(self) -> list[Any]:
+        """As what JSON can hold."""
+        return [getattr(self, name) for name in ("epoch", "last_data_offset", "last_timestamp", "is_steady")]
+
+
+def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
+    """Transactions of producers, out of what JSON could hold."""
+    return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
+
+
+class Heads:
+    """Feed it the batches of a segment, or put it together of those of several."""
+
+    def __init__(self) -> None:
+        self.end: int | None = None
+        """Behind the last batch; None where there is none."""
+        self.first: int | None = None
+        self.newest = -1
+        """The highest timestamp."""
+        self.ascends = True
+        """Whether each batch begins behind the one before it."""
+        self.producers: dict[int, Producer] = {}
+        self.begun: dict[int, int] = {}
+        """Producers with batches behind their last marker, records or none, and the offset of the first of these."""
+        self.open: dict[int, int] = {}
+        """The transactions that have no end: producer, and first offset."""
+        self.aborted: dict[int, list[tuple[int, int]]] = {}
+        """Of each producer the transactions that it aborted: first offset, and that of the marker."""
+        self.markers: dict[int, tuple[int, int]] = {}
+        """The first marker of each producer: its type and offset."""
+
+    def see(self, batch: RecordBatch) -> None:
+        """Take the next batch. Raises DecodeError for a marker that can't be read."""
+        first = batch.last_offset if batch.described_by.records is None else batch.base_offset
+        self.ascends = self.ascends and (self.end is None or first >= self.end)
+        self.first = first if self.first is None else self.first
+        self.end = batch.last_offset + 1
+        self.newest = max(self.newest, batch.max_timestamp)
+        if batch.producer_id >= 0:
+            self._see_producer(batch)
+
+    def _see_producer(self, batch: RecordBatch) -> None:
+        producer_id = batch.producer_id
+        if not batch.is_control:
+            if batch.is_transactional:
+                self.begun.setdefault(producer_id, batch.base_offset)
+                if len(batch):
+                    self.open.setdefault(producer_id, batch.base_offset)
+            producer = self.producers.setdefault(producer_id, Producer())
+            producer.see(batch.producer_epoch, batch.max_timestamp, batch.last_offset)
+            return
+        records = list(batch)
+        kind = marker_type(records)
+        if records and kind not in (ABORT, COMMIT):
+            return
+        time = records[0].timestamp if records else batch.max_timestamp
+        self.producers.setdefault(producer_id, Producer()).see(batch.producer_epoch, time, None)
+        self.markers.setdefault(producer_id, (kind, batch.base_offset))
+        self.begun.pop(producer_id, None)
+        first = self.open.pop(producer_id, None)
+        if kind == ABORT and first is not None:
+            self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
+
+    def go_on(self, later: "Heads") -> None:
+        """Take what is known of the segment behind."""
+        in_order = self.end is None or later.first is None or later.first >= self.end
+        self.ascends = self.ascends and later.ascends and in_order
+        self.first = later.first if self.first is None else self.first
+        self.end = self.end if later.end is None else later.end
+        self.newest = max(self.newest, later.newest)
+        for producer_id, producer in later.producers.items():
+            self.producers.setdefault(producer_id, Producer(producer.epoch)).go_on(producer)
+        for producer_id in later.aborted.keys() | (self.open.keys() & later.markers.keys()):
+            self.aborted.setdefault(producer_id, []).extend(self._aborted_in(later, producer_id))
+        self.begun = later.begun | {each: first for each, first in self.begun.items() if each not in later.markers}
+        self.open = later.open | {each: first for each, first in self.open.items() if each not in later.markers}
+        self.markers = later.markers | self.markers
+
+    def _aborted_in(self, later: "Heads", producer_id: int) -> list[tuple[int, int]]:
+        """The transactions that a producer has aborted in the segment behind; the first may have begun before."""
+        spans = later.aborted.get(producer_id, [])
+        if producer_id not in self.open or producer_id not in later.markers:
+            return spans
+        kind, offset = later.markers[producer_id]
+        if kind != ABORT:
+            return spans
+        return [(self.open[producer_id], offset), *(span for span in spans if span[1] != offset)]
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        producers = {str(each): producer.to_json() for each, producer in self.producers.items()}
+        return vars(self) | {"producers": producers}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> "Heads":
+        """The same, out of what JSON could hold."""
+        found = cls()
+        vars(found).update(facts)
+        found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
+        for name in ("begun", "open"):
+            setattr(found, name, {int(each): offset for each, offset in facts[name].items()})
+        found.markers = {int(each): (kind, offset) for each, (kind, offset) in facts["markers"].items()}
+        found.aborted = spans_from_json(facts["aborted"])
+        return found
+
+
+def heads_of(
+    segment: Segment, format: Any, limits: Limits, *, partial: bool, tell: Callable[[int], None] | None = None
+) -> Heads:
+    """Look at all batches of a segment; with `partial`, not at a last one that is cut off. Raises LogError."""
+    found = Heads()
+    for position, batch in segment.placed_batches(None, format, limits, partial=partial):
+        try:
+            found.see(batch)
+        except DecodeError as error:
+            raise placed(error, str(segment.path), "TWL106", position) from None
+        if tell:
+            tell(batch.size)
+    return found

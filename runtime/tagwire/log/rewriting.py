@@ -1,0 +1,166 @@
+"""Segments compacted: their batches as the rule leaves them, in new segments with new indexes.
+
+Segments stay segments, and keep the time of their last write, since in older
+formats that says how old a tombstone is. One that nothing is left of goes,
+unless the log begins with it. What becomes one new segment is known from sizes
+alone (`groups`), and each can be written by itself: of what is before it, only
+transactions that go on where it begins make a difference, and these are looked
+at again (`look_back`).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.log.batch_rules import Seen
+from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
+from tagwire.log.errors import placed
+from tagwire.log.segment import Segment
+from tagwire.log.survey import modified_ms
+from tagwire.log.transactions import Transactions
+from tagwire.log.writing import SegmentWriter, index_kinds
+from tagwire.records import Record, RecordBatch
+
+__all__ = ["BESIDE", "Explain", "Placed", "Rewriter", "SegmentReport", "Tell", "groups"]
+
+BESIDE: Final = ("log", "index", "timeindex", "txnindex")
+"""The files of a segment."""
+_RELATIVE_OFFSETS: Final = 1 << 31
+
+Tell = Callable[[int], None]
+Explain = Callable[[Segment, Record, str], None]
+"""Is told of each record what becomes of it: a reason of KEPT or REMOVED."""
+
+
+class SegmentReport(NamedTuple):
+    """A segment before and after."""
+
+    file: Path
+    batches: int
+    records: int
+    bytes: int
+    new_batches: int
+    new_records: int
+    new_bytes: int
+    emptied: int
+    """Batches that stay without their records."""
+    kept: dict[str, int]
+    """Records by reason, as in `tagwire.log.compaction.KEPT`."""
+    removed: dict[str, int]
+    """And in REMOVED."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As what JSON can hold."""
+        return self._asdict() | {"file": str(self.file)}
+
+
+def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
+    """Which segments become one: small neighbours, as long as they have no more bytes together; each one with 0."""
+    found: list[list[Segment]] = []
+    size = 0
+    for segment in segments:
+        size += segment.size
+        base = found[-1][0].base_offset or 0 if found else 0
+        is_near = (segment.base_offset or 0) - base + segment.size < _RELATIVE_OFFSETS
+        if not found or size > segment_bytes or not is_near:
+            found.append([])
+            size = segment.size
+        found[-1].append(segment)
+    return found
+
+
+class Rewriter:
+    """Writes the segments of a log to a folder, in their order; from the begin, or from where `look_back` goes."""
+
+    def __init__(
+        self,
+        folder: Path,
+        compaction: Compaction,
+        judge: Judge,
+        tell: Tell | None = None,
+        explain: Explain | None = None,
+    ) -> None:
+        self.folder = folder
+        self.compaction = compaction
+        self.judge = judge
+        self.tell = tell
+        self.explain = explain
+        self.transactions = Transactions()
+
+    def look_back(self, segments: Sequence[Segment], begin: int) -> None:
+        """Go through the transactions in the segments before the first that is written, from an offset on."""
+        for segment in segments:
+            self.judge.begin_segment(modified_ms(segment))
+            batches = segment.placed_batches(begin, self.compaction.format, self.compaction.limits)
+            for position, batch in batches:
+                if batch.is_transactional or batch.is_control:
+                    verdict = self._verdict(segment, position, batch)
+                    if verdict.batch is not None:
+                        self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
+
+    def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
+        """Write segments as one. Raises LogError, CompactionError."""
+        kinds = index_kinds(group[0])
+        with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
+            reports = [self._segment(segment, writer) for segment in group]
+        status = group[-1].path.stat()
+        for kind in BESIDE:
+            path = writer.path.with_suffix(f".{kind}")
+            if not writer.size and not is_first:
+                path.unlink(missing_ok=True)
+            elif path.is_file():
+                os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return reports
+
+    def _segment(self, segment: Segment, writer: SegmentWriter) -> SegmentReport:
+        self.judge.begin_segment(modified_ms(segment))
+        reasons = Counter[str]()
+        batches = new_batches = new_records = new_bytes = emptied = 0
+        for position, batch in self._batches(segment):
+            verdict = self._verdict(segment, position, batch)
+            if self.explain:
+                for record, reason in verdict.records:
+                    self.explain(segment, record, reason)
+            for reason, count in verdict.counts.items():
+                reasons[reason] += count
+            batches += 1
+            if verdict.batch is None:
+                continue
+            kept = verdict.kept
+            writer.append(Seen(position, verdict.batch, kept, verdict.marker))
+            new_batches, new_records, new_bytes = new_batches + 1, new_records + kept, new_bytes + verdict.batch.size
+            emptied += kept == 0
+        before = batches, reasons.total(), segment.size
+        kept_for = {reason: count for reason, count in reasons.items() if reason in KEPT}
+        removed_for = {reason: count for reason, count in reasons.items() if reason not in KEPT}
+        return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
+
+    def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
+        for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
+            yield position, batch
+            if self.tell:
+                self.tell(batch.size)
+
+    def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
+        with Placed(segment, position):
+            return self.judge.verdict(batch)
+
+
+class Placed:
+    """Faults of a batch's records with their file; those of the log that can't be compacted with its name."""
+
+    def __init__(self, segment: Segment, position: int) -> None:
+        self.segment = segment
+        self.position = position
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
+        if isinstance(error, DecodeError):
+            raise placed(error, str(self.segment.path), "TWL106", self.position) from None
+        if isinstance(error, CompactionError):
+            raise CompactionError(f"{self.segment.path}: {error}") from None

@@ -1,0 +1,84 @@
+"""Records moved from one batch to another by native code: no object is made of them.
+
+For formats whose records are of the shape of magic 2's, with an attributes byte
+in each. What is not exactly right, and every other format, is left to who asks,
+who has `Record`s for it; the bytes that come out are the same.
+"""
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.records.batch import RecordBatch
+from tagwire.records.walk import Walk
+
+if TYPE_CHECKING:
+    from tagwire._rebatch import RecordRun
+
+try:
+    from tagwire._rebatch import facts
+except ImportError:  # a build without native code
+    facts = None  # type: ignore[assignment]
+
+__all__ = ["HAS_NO_KEY", "HAS_NO_VALUE", "IS_LAST", "Movable", "movable", "new_run"]
+
+IS_LAST: Final = 1
+HAS_NO_KEY: Final = 2
+HAS_NO_VALUE: Final = 4
+"""The bits of a fact."""
+_NONE: Final = array("q")
+
+
+class Movable:
+    """The records of a batch, all of them exactly right, on their way."""
+
+    __slots__ = ("_bases", "_pos", "_walk", "batch", "facts", "left", "next_offset")
+
+    def __init__(self, batch: RecordBatch, walk: Walk, bases: tuple[int, int, bool], facts: bytes) -> None:
+        self.batch = batch
+        self.facts = facts
+        """A byte for each record, of the bits above."""
+        self.left = len(facts)
+        """How many have not been moved."""
+        self.next_offset: int | None = bases[0]
+        """The offset of the next one, where it found no room; None if it can't be counted from a run's bases."""
+        self._walk = walk
+        self._bases = bases
+        self._pos = walk.pos
+
+    def move(
+        self,
+        run: "RecordRun",
+        kept: bytes | None = None,
+        most_bytes: int | None = None,
+        most_records: int | None = None,
+    ) -> None:
+        """Move records to a run as long as there is room; a 0 in `kept` leaves one of them all out."""
+        where = self._walk.data, self._pos, self._walk.end, self.left
+        self._pos, self.left, self.next_offset = run.take(*where, self._bases, kept, most_bytes, most_records)
+
+
+def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
+    """The records of a batch as such; None where native code leaves them alone.
+
+    `lasts` is a buffer of ascending int64, the offsets that IS_LAST is about. Raises
+    DecodeError for a batch that can't be unpacked, or whose bytes can't hold as many records as it says.
+    """
+    limits, format = batch.limits, batch.described_by
+    is_bounded = limits.records is not None or limits.headers is not None
+    if facts is None or format.plans.records is None or is_bounded or not format.is_movable:
+        return None
+    walk = batch.walk()
+    count = walk.count()
+    if not count or walk.bounds_records():
+        return None
+    appended = walk.appended
+    bases = (walk.base_offset, walk.base_timestamp if appended is None else appended, appended is not None)
+    found = facts(walk.data, walk.pos, walk.end, count, bases, lasts)
+    return None if found is None else Movable(batch, walk, bases, found)
+
+
+def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
+    """Where records are moved to: those of one batch, whose timestamps count from the first unless a base is given."""
+    from tagwire._rebatch import RecordRun
+
+    return RecordRun(base_offset, base_timestamp)

@@ -1,0 +1,96 @@
+"""A batch taken apart into its head, byte for byte, and its records; and put together again from both.
+
+It is for whoever keeps records in columns, and wants the batches back to the
+byte. What a head says can't all be known from the records (producers, horizons,
+offsets that compaction has left), so it is kept as it is; its checksum then
+says whether the records are those that were there.
+
+Some batches have to be kept whole: packed ones, since their bytes depend on the
+library that packed them, and on its version; messages, which have no head; and
+records that say more than their attributes here.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn
+
+from tagwire.errors import EncodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.building import BatchBuilder
+from tagwire.records.conversion import header_form
+from tagwire.records.formats import format_of
+from tagwire.records.reading import read_outline
+from tagwire.records.record import Record
+
+__all__ = ["Head", "head_of", "rebuilt"]
+
+
+class Head(NamedTuple):
+    """What a batch needs beside its records."""
+
+    format: str
+    data: bytes
+    """Everything before the records."""
+    size: int
+    """Of the whole batch."""
+    timestamps: tuple[int, ...] | None
+    """The records' own, where the columns don't have them; else None."""
+
+
+def head_of(batch: RecordBatch, latest: int) -> Head | None:
+    """The head of a batch which, with the batch's records, gives its bytes; None where they would not.
+
+    The bytes are made, and compared. The head has timestamps where the broker's stand in their place, and where one
+    is beyond `latest`, what the columns hold at most (milliseconds). Raises DecodeError for records that can't be read.
+    """
+    if not _is_plain(batch):
+        return None
+    walk = batch.walk()
+    is_appended, walk.appended = walk.appended is not None, None
+    records = list(walk)
+    if any(record.attributes for record in records):
+        return None
+    data = batch.encode()
+    size = len(data) - batch.records_size
+    if _written(batch, records) != data[size:]:
+        return None
+    times = tuple(record.timestamp for record in records)
+    are_kept = is_appended or any(abs(time) > latest for time in times)
+    return Head(batch.format, data[:size], len(data), times if are_kept else None)
+
+
+def _is_plain(batch: RecordBatch) -> bool:
+    """Whether offsets, timestamps, keys, values and headers may be all that its records say."""
+    format = batch.described_by
+    has_head = format.records is not None and batch.codec == "none"
+    return has_head and "is_tombstone" not in format.record_bits and header_form(format)[0] is str
+
+
+def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
+    """The batch of this head and these records, as it was.
+
+    Raises DecodeError where the checksum is not theirs, or the head is none; EncodeError for records of another number
+    or size, or which the format has no place for; FormatError.
+    """
+    found = list(records)
+    if head.timestamps is not None:
+        if len(head.timestamps) != len(found):
+            _refuse(head, f"are {len(found)}, but the timestamps beside them are {len(head.timestamps)}")
+        for record, timestamp in zip(found, head.timestamps, strict=True):
+            record.timestamp = timestamp
+    format = format_of(head.format)
+    outline = read_outline(head.data + bytes(max(0, head.size - len(head.data))), format, limits)
+    data = head.data + _written(outline, found)
+    if len(data) != head.size:
+        _refuse(head, f"are {len(data) - len(head.data)} bytes, but were {head.size - len(head.data)}")
+    return read_batch(data, 0, format, limits)
+
+
+def _refuse(head: Head, reason: str) -> NoReturn:
+    raise EncodeError(reason, message_name=head.format, version=None, path="records")
+
+
+def _written(batch: RecordBatch, records: list[Record]) -> bytes:
+    """The records as they stand in a batch with this head."""
+    builder = BatchBuilder(batch.described_by, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
+    return builder.extend(records).written(batch._head, batch.base_offset, batch.base_timestamp).data

@@ -1,0 +1,23 @@
+"""The commands of `tagwire` by all the words that call them: `decode`, `log dump`."""
+
+import click
+
+from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.commands.log import LOG_COMMANDS
+from tagwire_cli.commands.spark import SPARK_COMMANDS
+
+GROUPS = {"log": LOG_COMMANDS, "spark": SPARK_COMMANDS}
+COMMAND_PATHS = [name for name in COMMANDS if name not in GROUPS]
+COMMAND_PATHS += [f"{group} {name}" for group, names in GROUPS.items() for name in names]
+
+
+def command_of(path: str) -> click.Command:
+    """The command that these words call."""
+    found: click.Command | None = app
+    context = click.Context(app, info_name="tagwire")
+    for word in path.split():
+        assert isinstance(found, click.Group)
+        found = found.get_command(context, word)
+        assert found is not None
+        context = click.Context(found, info_name=word, parent=context)
+    return context.command

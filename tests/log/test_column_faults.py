@@ -1,0 +1,173 @@
+"""Logs as Arrow columns: what is wrong, with the words of `log.read`, with both engines."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from log_rows import ROWS, found, plain
+from record_damage import damaged, records_for
+
+from tagwire import Limits, log
+from tagwire.arrow import ColumnError
+from tagwire.errors import DecodeError
+from tagwire.records import FormatError, Record, build, format_names
+
+pytestmark = pytest.mark.usefixtures("each_engine")
+
+
+def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
+    """How many rows come before the error of `log.read`, and the error."""
+    count = 0
+    try:
+        for position, batch in log.Segment(path).placed_batches(format=format):
+            try:
+                for _ in ROWS[level](path, position, batch):
+                    count += 1
+            except DecodeError as error:
+                return count, position + error.offset, error.path, error.found, "TWL106"
+    except log.LogError as error:
+        return count, error.offset, error.path, error.found, error.rule
+    return count, None
+
+
+def verdict_of_columns(path: Path, format: str, level: str) -> tuple[Any, ...]:
+    count = 0
+    try:
+        for array in log.columns(path, format=format, level=level):
+            count += len(array)
+    except log.LogError as error:
+        assert error.file == str(path)
+        return count, error.offset, error.path, error.found, error.rule
+    return count, None
+
+
+@pytest.mark.parametrize("name", format_names()[:10])
+def test_damage_is_found_at_the_same_place(name: str, tmp_path: Path) -> None:
+    random = Random(name)
+    path = tmp_path / "segment"
+    whole = build(records_for(name, random, 3), name).encode()
+    right = 0
+    for data in damaged(name, random, 150):
+        path.write_bytes(whole + data)
+        said = verdict(path, name, "record")
+        assert verdict_of_columns(path, name, "record") == said, data.hex()
+        right += said[1] is None
+    assert 0 < right < 150
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "v2", "v3"])
+def test_damage_of_formats_that_are_found_out(name: str, tmp_path: Path) -> None:
+    random = Random(name)
+    path = tmp_path / "segment"
+    whole = build(records_for(name, random, 3), name).encode()
+    for data in damaged(name, random, 150):
+        path.write_bytes(whole + data + whole)
+        assert verdict_of_columns(path, "auto", "record") == verdict(path, "auto", "record"), data.hex()
+
+
+def test_heads_are_read_without_their_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    data = bytearray(build([Record(0, 5, b"k", b"v")], "v2").encode())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    assert len(found(path, level="batch")) == 1
+    with pytest.raises(log.LogError, match="crc at byte 17"):
+        list(log.columns(path))
+    data[16] = 9
+    path.write_bytes(data)
+    with pytest.raises(log.LogError) as raised:
+        list(log.columns(path, level="batch"))
+    assert (raised.value.rule, raised.value.offset) == ("TWL103", 16)
+
+
+def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    batch = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").encode()
+    path.write_bytes(batch + batch[:-1])
+    rows = []
+    with pytest.raises(log.LogError) as raised:
+        for array in log.columns(path, ["offset"]):
+            rows += pa.array(array).to_pylist()
+    assert rows == [{"offset": 0}, {"offset": 1}] and raised.value.rule == "TWL101"
+    assert len(found(path, partial=True)) == 2
+
+
+@pytest.mark.parametrize("level", ROWS)
+def test_skipping(level: str, tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
+    cut = 30 if level == "record" else 10  # a length that is there is believed where no checksum is looked at
+    path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
+    columns = log.columns(path, level=level, errors="skip")
+    name = "offset" if level == "record" else "base_offset"
+    assert [row[name] for row in plain(pa.table(columns))] == [0, 2, 3]
+    size = len(batches[0])
+    places = [(each.position, each.end) for each in columns.skipped]
+    assert places == [(size, size + cut), (2 * size + cut, 2 * size + cut + 50)]
+    assert all(isinstance(each.error, log.LogError) for each in columns.skipped)
+
+
+def test_records_that_are_wrong_in_a_batch_that_is_right(tmp_path: Path) -> None:
+    """The records before the fault are there; the rest of the batch is left out."""
+    right = [Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")]
+    data = build(right, "v2")
+    wrong = data.replace(base_offset=2, count=3).encode()
+    path = tmp_path / "segment"
+    path.write_bytes(data.encode() + wrong + data.replace(base_offset=4).encode())
+    columns = log.columns(path, errors="skip")
+    assert [row["offset"] for row in plain(pa.table(columns))] == [0, 1, 4, 5]
+    (left_out,) = columns.skipped
+    assert (left_out.position, left_out.end, left_out.error.rule) == (data.size, data.size + len(wrong), "TWL106")
+
+
+def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(
+        build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").replace(base_offset=2**63 - 1).encode()
+    )
+    with pytest.raises(log.LogError, match=f"{2**63}, expected a number of 64 bits"):
+        list(log.columns(path))
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(decompressed_bytes=1000), "decompressed_bytes"),
+        (Limits(records=2), "Limits.records"),
+        (Limits(headers=0), "Limits.headers"),
+    ],
+    ids=str,
+)
+def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    batch = build([Record(n, 5, b"k", bytes(1000), [("h", b"")]) for n in range(3)], "v2", compression="gzip")
+    path.write_bytes(batch.encode())
+    with pytest.raises(log.LogError, match=said):
+        list(log.columns(path, limits=limits))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"columns": ["ofset"]}, ColumnError, "there is no column 'ofset' with level='record'; did you mean 'offset'"),
+        ({"columns": ["key"], "level": "batch"}, ColumnError, "there is no column 'key' with level='batch'"),
+        ({"columns": ["key", "key"]}, ColumnError, "'key' is wanted twice"),
+        ({"columns": "key"}, ColumnError, r"columns is the text 'key'; a list of names was expected: \['key'\]"),
+        ({"level": "records"}, ColumnError, "level is 'records'; 'record' or 'batch' was expected"),
+        ({"errors": "null"}, ColumnError, "errors is 'null'; 'raise' or 'skip' was expected"),
+        ({"format": "v9"}, FormatError, "there is no record format 'v9'"),
+        ({"path": "nowhere"}, log.LogPathError, "there is no such file"),
+        ({"path": "."}, log.LogPathError, "there is no segment in it"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_wishes_that_can_not_be(options: dict[str, Any], error: type[Exception], text: str, tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"")
+    with pytest.raises(error, match=text):
+        log.columns(
+            tmp_path / options.get("path", "segment"),
+            **{name: wish for name, wish in options.items() if name != "path"},
+        )

@@ -1,0 +1,91 @@
+"""What a log holds as rows, made from what `log.read` reads: what columns are compared with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tagwire import log
+
+MESSAGES = ("v0", "v1", "kip82-int", "kip82-int-signed", "kip87", "kip82-int+kip87")
+"""Formats without batches: a record is a message, or in a wrapper."""
+
+
+def millis(value: int | None) -> int | None:
+    return None if value == -1 else value
+
+
+def of_batch(batch: Any, file: Path, position: int) -> dict[str, Any]:
+    return {
+        "format": batch.format,
+        "magic": batch.magic,
+        "compression": batch.compression,
+        "timestamp_type": None if batch.format == "v0" else batch.timestamp_type,
+        "last_offset": batch.last_offset,
+        "partition_leader_epoch": batch.partition_leader_epoch,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "is_transactional": batch.is_transactional,
+        "is_control": batch.is_control,
+        "delete_horizon_ms": millis(batch.delete_horizon_ms),
+        "crc": batch.crc,
+        "file": str(file),
+        "position": position,
+        "size": batch.size,
+    }
+
+
+def heads(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
+    packed_message = batch.format in MESSAGES and batch.compression != "none"
+    yield of_batch(batch, file, position) | {
+        "base_offset": None if packed_message else batch.base_offset,
+        "base_timestamp": millis(batch.base_timestamp),
+        "max_timestamp": millis(batch.max_timestamp),
+        "count": batch.count,
+    }
+
+
+def records(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
+    shared = of_batch(batch, file, position) | {"base_offset": batch.base_offset}
+    for record in batch:
+        yield shared | {
+            "offset": record.offset,
+            "timestamp": millis(record.timestamp),
+            "key": record.key,
+            "value": record.value,
+            "tombstone": record.is_tombstone,
+            "attributes": record.attributes,
+            "headers": [{"key": key, "value": value} for key, value in record.headers],
+        }
+
+
+ROWS = {"record": records, "batch": heads}
+
+
+def expected(path: Path, level: str, format: str = "auto") -> list[dict[str, Any]]:
+    segments = log.Partition(path).segments if path.is_dir() else (log.Segment(path),)
+    return [
+        row
+        for segment in segments
+        for position, batch in segment.placed_batches(format=format)
+        for row in ROWS[level](segment.path, position, batch)
+    ]
+
+
+def plain(table: Any) -> list[dict[str, Any]]:
+    """Rows with times as numbers."""
+    types = [pa.int64() if pa.types.is_timestamp(field.type) else field.type for field in table.schema]
+    rows: list[dict[str, Any]] = table.cast(pa.schema(list(zip(table.column_names, types, strict=True)))).to_pylist()
+    return rows
+
+
+def found(path: Path, **options: Any) -> list[dict[str, Any]]:
+    return plain(pa.table(log.columns(path, **options)))
+
+
+def same(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+    assert len(rows) == len(others)
+    for row, other in zip(rows, others, strict=True):
+        assert row == other

@@ -1,0 +1,183 @@
+"""Compaction on Spark, segment by segment: what the library writes on one machine, byte for byte."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from random_logs import DAY, NOW, RandomLog
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.log import find_partitions
+from tagwire.log.compact import CompactReport, compact_partition
+from tagwire.log.compaction import Compaction
+from tagwire.log.names import segment_file
+from tagwire.records import Record, RecordBatch, build
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import compact, compact_logs
+from tagwire_spark.jobs.compact_units import do_unit
+from tagwire_spark.jobs.tasks import run_units
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+OLD = NOW - 30 * DAY
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """As if every partition were large; which units of work there were."""
+    monkeypatch.setattr(compact, "TASK_BYTES", -1)
+    done: list[str] = []
+
+    def noted(spark: Any, units: Sequence[Any], *rest: Any) -> list[Any]:
+        done.extend(unit["do"] for unit in units)
+        return run_units(spark, units, *rest)
+
+    monkeypatch.setattr(compact, "run_units", noted)
+    return done
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Files, and when segments and their indexes were last written to."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            of_log = path.suffix in (".log", ".index", ".timeindex", ".txnindex")
+            found[path.relative_to(folder).as_posix()] = path.read_bytes(), path.stat().st_mtime_ns * of_log
+    return found
+
+
+def on_one_machine(logs: Path, output: Path, rules: dict[str, Any]) -> list[CompactReport]:
+    found = sorted(find_partitions(logs), key=lambda each: each.path)
+    return [compact_partition(each, output / each.path.relative_to(logs), Compaction(**rules)) for each in found]
+
+
+def write(folder: Path, *segments: Sequence[RecordBatch]) -> Path:
+    folder.mkdir(parents=True)
+    for batches in segments:
+        path = folder / segment_file(batches[0].base_offset, "log")
+        path.write_bytes(b"".join(batch.encode() for batch in batches))
+        os.utime(path, ns=(OLD * 1_000_000, OLD * 1_000_000))
+    return folder
+
+
+def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: Any) -> RecordBatch:
+    return build([Record(offset, OLD + offset, key, value)], "v2", **settings)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"include_active": True},
+        {"include_active": True, "segment_bytes": 3000, "now": NOW + DAY},
+        {"now": NOW + 3 * DAY, "min_compaction_lag_ms": 3_600_000},
+        {"include_active": True, "dirty_from": 1030},
+    ],
+    ids=lambda rules: "-".join(rules),
+)
+def test_logs_from_seeds(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
+    """Transactions that go on from segment to segment, tombstones, old formats, producers: see random_logs."""
+    logs = tmp_path / "logs"
+    for seed in range(24):
+        RandomLog(seed, [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]).write(logs / f"alpha-{seed}", most=9)
+    rules = {"now": NOW} | rules
+    expected = on_one_machine(logs, tmp_path / "one", rules)
+    got = compact_logs(spark, logs, tmp_path / "many", **rules)
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+    assert sorted(got, key=lambda each: each.partition) == expected
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many"}
+    if "dirty_from" in rules:
+        assert set(apart) == {"partition"}
+    else:
+        assert apart.count("rewrite") > 50 and "partition" not in apart
+
+
+def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apart: list[str]) -> None:
+    rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+    on_one_machine(logs, tmp_path / "one", rules)
+    compact_logs(spark, logs, tmp_path / "many", **rules)
+    expected, got = contents(tmp_path / "one"), contents(tmp_path / "many")
+    assert expected.items() <= got.items()
+    assert {name.count("/") for name in got.keys() - expected.keys()} == {1}  # what stands beside partitions
+    assert apart.count("rewrite") > 20 and "partition" not in apart
+
+
+def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+    """Skew: nine of ten records have one key, in each of many segments."""
+    keys = [[b"key %d" % number, *[b"hot"] * 8, None] for number in range(40)]
+    batches = [[one(10 * number + n, key) for n, key in enumerate(some)] for number, some in enumerate(keys)]
+    log = write(tmp_path / "logs" / "alpha-0", *batches)
+    rules: dict[str, Any] = {"now": NOW, "include_active": True, "drop_keyless": True}
+    [expected] = on_one_machine(log.parent, tmp_path / "one", rules)
+    [got] = compact_logs(spark, log.parent, tmp_path / "many", **rules)
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+    assert got == expected and (got.keys, got.segments[3].removed) == (41, {"superseded": 8, "no_key": 1})
+    compact_logs(spark, tmp_path / "many", tmp_path / "again", **rules)
+    assert contents(tmp_path / "again") == contents(tmp_path / "many")
+    with pytest.raises(PipelineError, match=r"\d0\.log: the record at offset \d+9 has no key: .*drop_keyless"):
+        compact_logs(spark, log.parent, tmp_path / "refused", now=NOW, include_active=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many", "again"}
+
+
+def test_many_segments_of_an_open_log(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+    """What is not compacted is carried: an active segment, and one that is cut off as a broker was stopped."""
+    log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % (n % 3))] for n in range(8)))
+    with (log / segment_file(7, "log")).open("ab") as active:
+        active.write(one(8, b"1").encode()[:-5])
+    expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW})
+    assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW) == expected
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+    assert (apart.count("heads"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
+
+
+def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+    log = write(tmp_path / "logs" / "alpha-0", [one(0, b"a"), one(0, b"b"), one(1, b"a")], [one(2, b"c")])
+    write(tmp_path / "logs" / "beta-0", [one(0, b"a"), one(1, b"a")])
+    expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW, "include_active": True})
+    assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW, include_active=True) == expected
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+    assert apart == ["heads", "heads", "heads", "partition", "rewrite"]
+
+
+def test_damage_is_told_and_nothing_is_left(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+    log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % n)] for n in range(4)))
+    path = log / segment_file(2, "log")
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(PipelineError, match=rf"^\[MALFORMED_KAFKA_LOG\] .*{path.name}: .*crc at byte"):
+        compact_logs(spark, log.parent, tmp_path / "many", now=NOW)
+    assert [each.name for each in tmp_path.iterdir()] == ["logs"]
+
+
+@pytest.mark.usefixtures("apart")
+def test_logs_without_anything(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "logs" / "none-0").mkdir(parents=True)
+    (tmp_path / "logs" / "empty-0").mkdir()
+    (tmp_path / "logs" / "empty-0" / segment_file(7, "log")).touch()
+    for rules in ({"now": NOW}, {"now": NOW, "include_active": True}):
+        name = "-".join(rules)
+        expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)
+        got = compact_logs(spark, tmp_path / "logs", tmp_path / "many" / name, **rules)
+        assert sorted(got, key=lambda each: each.partition) == expected
+        assert contents(tmp_path / "many" / name) == contents(tmp_path / "one" / name)
+
+
+def test_attempts_that_nobody_waits_for(tmp_path: Path) -> None:
+    """A unit that is done twice is done in two folders."""
+    log = write(tmp_path / "alpha-0", [one(0, b"a"), one(1, b"a")])
+    (tmp_path / "job" / "attempts").mkdir(parents=True)
+    unit = {"do": "partition", "path": str(log)}
+    first, second = (do_unit(unit, str(tmp_path / "job"), {"now": NOW}) for _ in range(2))
+    assert first["attempt"] != second["attempt"] and first["report"] == second["report"]
+
+
+def test_nothing_that_connect_lacks() -> None:
+    jobs = Path(compact.__file__).parent
+    for path in jobs.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for word in ("sparkContext", ".rdd", "broadcast", "_jvm", "accumulator"):
+            assert word not in text, (path, word)
