@@ -4,9 +4,10 @@ A `Decoding` is plain data, so that it travels to workers as such; the classes
 that it names are imported there.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -25,6 +26,9 @@ __all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_regi
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""
 _KAFKA: Final = "tagwire_messages"
+
+Place: TypeAlias = Callable[[int], str]
+"""What a row is called where it came from."""
 
 
 def find_registry(package: str) -> Registry:
@@ -49,6 +53,13 @@ def message_class(name: str, package: str) -> type[Message]:
         raise PipelineError("KAFKA_MESSAGE_NOT_FOUND", f"{error}.") from None
 
 
+def _placed(error: TagwireError, place: Place | None) -> TagwireError:
+    """The error of a row, which has a name that says more than its number in an array."""
+    if place is not None and error.row is not None:
+        error.args = (f"{place(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
+    return error
+
+
 class Decoding(NamedTuple):
     """Which columns are wanted of which message."""
 
@@ -68,8 +79,8 @@ class Decoding(NamedTuple):
         """The message's class."""
         return message_class(self.name, self.package)
 
-    def decode(self, data: Any, version: Any = None) -> Any:
-        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError."""
+    def decode(self, data: Any, version: Any = None, place: Place | None = None) -> Any:
+        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which tells a row's place."""
         has_versions = self.version is None
         try:
             column = arrow.decode_column(
@@ -84,7 +95,7 @@ class Decoding(NamedTuple):
                 wide_unsigned=True,
             )
         except TagwireError as error:
-            raise refusal(error) from None
+            raise refusal(_placed(error, place)) from None
         array = pa.array(column)
         return fitted(with_error(array, data.is_null()) if self.permissive else array, arrow_type(self))
 

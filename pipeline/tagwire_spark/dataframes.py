@@ -38,6 +38,8 @@ def decode_messages(
     number or the name of a column; the other arguments are those of
     `from_message`. Raises PipelineError.
     """
+    if isinstance(version, bool) or not isinstance(version, int | str):
+        raise invalid(f"version is {version!r}; a number, or the name of a column was expected.")
     number, names = (version, []) if isinstance(version, int) else (None, [version])
     wanted = decoding(messageName, number, options, fields)
     kept = [name for name in df.columns if name != data] if keep is None else list(keep)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tagwire.records import Record, RecordBatch
 from tagwire_spark.arrow_types import ERROR_TYPE
 
-__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn"]
+__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "record_places"]
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -49,6 +49,11 @@ class LogColumn(NamedTuple):
     def of_batch(self, place: BatchPlace) -> Any:
         """The value that all records of a batch have, or its own; None where there is none."""
         return None if self.batch is None else self.batch(place)
+
+
+def record_places(file: str, offsets: Any) -> Callable[[int], str]:
+    """What the records of a column are called in errors."""
+    return lambda row: f"{file}: the record at offset {offsets[row].as_py()}"
 
 
 def _micros(milliseconds: int) -> int | None:

@@ -14,7 +14,7 @@ import pyarrow.compute
 from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
-from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP
+from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 
@@ -41,7 +41,7 @@ def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema
     """The rows of the batches that begin from `position` to the split's end, as Arrow batches. Raises LogError."""
     names = [name for name in schema.names if name != "message"]
     if len(names) < len(schema.names):
-        names.append("value")
+        names += ["value", "offset"]  # what is decoded, and what its record is called if it can't be
     needed = dict.fromkeys(need for name in names for need in _COLUMNS[name].needs)
     needed |= dict.fromkeys(_needed_by_filters(split, query))
     cut_off = query.partial and split.is_last
@@ -63,7 +63,7 @@ def _made(columns: Columns, split: Split, query: LogQuery, schema: Any, names: l
     made = {name: _COLUMNS[name].make(columns, split) for name in names}
     if "message" in schema.names:
         assert query.message is not None
-        made["message"] = query.message.decode(made["value"])
+        made["message"] = query.message.decode(made["value"], place=record_places(split.file, made["offset"]))
     if not schema.names:  # count() may need no column at all
         nothing = pa.Array.from_buffers(pa.struct([]), columns["rows"], [None], children=[])
         return pa.RecordBatch.from_struct_array(nothing)

@@ -12,7 +12,7 @@ from tagwire.log.errors import LogError, placed
 from tagwire.records import Record
 from tagwire_spark.arrow_types import arrow_schema, spark_type
 from tagwire_spark.errors import PipelineError, described, refusal
-from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder
+from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder, record_places
 from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
@@ -77,7 +77,7 @@ class _Rows:
         self.split = split
         self.query = query
         self.schema = arrow_schema(schema)
-        names = {*self.schema.names, *(["value"] if _MESSAGE in self.schema.names else [])}
+        names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
         self.bytes = 0
@@ -149,7 +149,8 @@ class _Rows:
         arrays = self.builder.arrays()
         if _MESSAGE in self.schema.names:
             assert self.query.message is not None
-            arrays[_MESSAGE] = self.query.message.decode(arrays["value"])
+            places = record_places(self.split.file, arrays["offset"])
+            arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
         rows, count = [arrays[name] for name in self.schema.names], self.builder.rows
         self.builder.clear()
         if not rows:  # count() may need no column at all

@@ -134,6 +134,30 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
     assert decoded.columns == ["n", into or "group_id"]
 
 
+def test_a_whole_dataframe_without_rows(spark: "SparkSession") -> None:
+    none = spark.createDataFrame([], "data binary")
+    assert decode_messages(none, "OffsetCommitRequest", 8, data="data").collect() == []
+
+
+@pytest.mark.parametrize("version", [True, 8.0, None, b"8"], ids=repr)
+def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
+    with pytest.raises(PipelineError, match=r"version is .*expected"):
+        decode_messages(commits, "OffsetCommitRequest", version, data="data")
+    with pytest.raises(PipelineError, match=r"version is .*expected"):
+        from_message("data", "OffsetCommitRequest", version)
+
+
+def test_bytes_that_are_none_and_versions_that_there_are_not(spark: "SparkSession") -> None:
+    """An empty value is a message that lacks everything; a row without a version is null, as one without bytes."""
+    rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
+    df = spark.createDataFrame(rows, "n int, data binary, v int")
+    column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"])
+    empty, unknown, future = [row.m for row in df.orderBy("n").select(column.alias("m")).collect()]
+    assert (empty.group_id, empty._error.path, empty._error.offset) == (None, "group_id", 0)
+    assert unknown.group_id is None and unknown._error is None
+    assert future.group_id is None and "has no version 99" in future._error.reason
+
+
 def test_records_of_a_coordinator(spark: "SparkSession") -> None:
     registry = messages.registry
     key = bytearray(registry.encode_record(messages.OffsetCommitKey(group="g", topic="t", partition=3), 0))

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from tagwire import log
+from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_plan import plan
 from tagwire_spark.log_query import log_query
@@ -258,7 +259,6 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
     import tagwire_messages as messages
-    from tagwire.records import Record, build
 
     folder = tmp_path / "commits-0"
     folder.mkdir()
@@ -268,6 +268,30 @@ def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
     (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
     df = load(spark, folder, message="HeartbeatRequest", version=4, fields="group_id")
     assert [row.message.group_id for row in df.orderBy("offset").collect()] == ["g0", "g1", "g2"]
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
+    """Tombstones are null; what can't be decoded is told by its record, natively and by objects."""
+    import tagwire_messages as messages
+
+    folder = tmp_path / "beats-0"
+    folder.mkdir()
+    whole = messages.HeartbeatRequest(group_id="g").encode(4)
+    records = [Record(n, 1_700_000_000_000, None, value) for n, value in enumerate((whole, None, b"", whole[:-3]))]
+    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
+    options: dict[str, Any] = {"message": "HeartbeatRequest", "version": 4, "fields": "group_id"}
+    two = load(spark, folder, **options, endingOffsets='{"beats": {"0": 2}}').orderBy("offset").collect()
+    assert [row.message and row.message.group_id for row in two] == ["g", None]
+    options["isolation.level"] = isolation
+    reader = spark.read.format("kafka_log").schema("message struct<group_id:string>").options(**options)
+    with pytest.raises(
+        PySparkException, match=r"0\.log: the record at offset 2: HeartbeatRequest v4: group_id at byte 0"
+    ):
+        reader.load(str(folder)).collect()
+    found = load(spark, folder, **options, mode="PERMISSIVE").orderBy("offset").selectExpr("message.*").collect()
+    assert [row.group_id for row in found] == ["g", None, None, None]
+    assert [row._error and row._error.offset for row in found] == [None, None, 0, len(whole) - 3]
 
 
 @pytest.mark.parametrize(
