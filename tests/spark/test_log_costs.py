@@ -1,7 +1,6 @@
 """What a worker and the driver hold: little of a segment, and of its records nothing."""
 
 import pickle
-import resource
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+import peak_memory
+from peak_memory import PEAK_KIB, peak_kib
+from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -27,7 +29,11 @@ from tagwire_spark.log_writer import LogWriter, Staged
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers have no path to the modules of tests
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
+]
 
 MIB = 1 << 20
 MOST = 400
@@ -46,11 +52,6 @@ def big_segment(root: Path, mebibytes: int, size: int) -> int:
     return batches * count
 
 
-def peak() -> int:
-    """MiB that this process has had at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 300_000])
 def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
@@ -59,7 +60,7 @@ def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Pat
     class Measured(LogReader):
         def read(self, partition: InputPartition) -> Iterator[Any]:
             yield from super().read(partition)
-            Path(self.query.paths[0], "peak").write_text(str(peak()))
+            Path(self.query.paths[0], "peak").write_text(str(peak_kib() // 1024))
 
     class MeasuredSource(LogSource):
         @classmethod
@@ -83,7 +84,7 @@ def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Pat
     class Measured(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
             done = super().write(iterator)
-            Path(self.job.root, "peak").write_text(str(peak()))
+            Path(self.job.root, "peak").write_text(str(peak_kib() // 1024))
             return done
 
     class MeasuredSink(LogSource):
@@ -103,30 +104,32 @@ def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Pat
     segment.unlink()
 
 
-_THERE = """
-import json, resource, sys
+_THERE = f"""
+import sys
 from pathlib import Path
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import column_names
 
+{PEAK_KIB}
 root = Path(sys.argv[1])
 (root / "attempts").mkdir()
 [unit], _ = _found([root / "logs"])
 done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, "auto"])
 (root / "attempts" / done["attempt"]).rename(root / "exported")
-print(done["records"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(done["records"], peak_kib() // 1024)
 """
-_BACK = """
-import resource, sys
+_BACK = f"""
+import sys
 from pathlib import Path
 from tagwire_spark.jobs.restore import _import
 
+{PEAK_KIB}
 root = Path(sys.argv[1])
 [log] = (root / "logs").rglob("*.log")
 part = [0, "t-0", [[log.name, log.stat().st_size]], "table/part-00000.parquet"]
 done = _import(part, str(root / "exported"), str(root / "attempts"))
-print(done["batches"][0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(done["batches"][0], peak_kib() // 1024)
 """
 
 

@@ -1,0 +1,18 @@
+"""What a process has had at most, for programs that tests start.
+
+By /proc and not by `ru_maxrss`, which counts the parent that a new process came
+from: in a suite of hundreds of megabytes it would see no growth at all.
+"""
+
+import inspect
+from pathlib import Path
+
+
+def peak_kib() -> int:
+    """KiB of memory that this process has had at most."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
+"""The same for the text of a program."""
