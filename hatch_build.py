@@ -145,6 +145,7 @@ def compiled(root: Path, work: Path) -> list[Path]:
         modules = cythonize(extensions, build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]
         command = build_ext(Distribution({"ext_modules": modules}))
         command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")
+        command.parallel = True  # a compiler for each module, as many as there are processors
         command.ensure_finalized()
         command.run()
     return [Path(built) for built in command.get_outputs()]
