@@ -92,10 +92,13 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
         (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
+    without_spark = False
     for example in examples(page):
-        if needs_spark(example) and spark_session.missing():
-            continue
         is_python = example.language == "python"
+        # What comes behind an example with Spark goes on with what that one made.
+        if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
+            without_spark = True
+            continue
         printed = run_python(example, namespace) if is_python else run_shell(example, tmp_path)
         if example.expected is not None:
             assert matches(printed, example.expected), f"{example.place} prints\n{printed}\nnot\n{example.expected}"
