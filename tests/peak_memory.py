@@ -5,6 +5,7 @@ from: in a suite of hundreds of megabytes it would see no growth at all.
 """
 
 import inspect
+import os
 from pathlib import Path
 
 
@@ -16,3 +17,6 @@ def peak_kib() -> int:
 
 PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
 """The same for the text of a program."""
+
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+"""Under AddressSanitizer a peak says nothing: what is freed is held back for a while, so that its use can be seen."""
