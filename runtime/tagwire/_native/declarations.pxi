@@ -141,6 +141,9 @@ cdef extern from "encode.h":
     int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
 
+cdef extern from "number_reading.h":
+    void tw_choose_ways_of(const tw_struct *)
+
 cdef extern from "framed_decode.h":
     PyObject *tw_read_framed(const tw_struct *, tw_reader *)
     PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)

@@ -17,6 +17,16 @@ enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
+/* Items that most records are made of have a short way, which is chosen when the plan is made: see tw_way_of. */
+enum tw_way {
+    TW_ANY_WAY,
+    TW_PASS,    /* fixed width */
+    TW_NUMBER,  /* a zig-zag varint */
+    TW_BYTES,   /* bytes or null behind a zig-zag varint */
+    TW_LIST,    /* structs behind a zig-zag varint, most often none */
+    TW_BOUNDS,  /* a zig-zag varint that says where the struct ends */
+};
+
 /* A group of bits of a number. */
 typedef struct {
     int64_t mask;
@@ -34,6 +44,7 @@ typedef struct {
 
 struct tw_form {
     uint8_t frame;
+    uint8_t way;          /* of objects' items: a tw_way */
     uint8_t is_usual;     /* a value that nothing else depends on, or it on anything, but its base */
     uint8_t is_number;    /* read as a number first: all of integer types that fit 64 bits, and framing */
     uint8_t counts_itself;

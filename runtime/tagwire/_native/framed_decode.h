@@ -196,6 +196,78 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, form->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
+/* Bytes in place of what a slot holds: the same object, if it has as many and nobody else has it. */
+static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
+{
+#ifndef Py_LIMITED_API
+    if (held != NULL && PyBytes_CheckExact(held) && Py_REFCNT(held) == 1 && PyBytes_GET_SIZE(held) == size && size > 1) {
+        memcpy(PyBytes_AS_STRING(held), p, (size_t)size);
+        _Py_COMP_DIAG_PUSH
+        _Py_COMP_DIAG_IGNORE_DEPR_DECLS
+        ((PyBytesObject *)held)->ob_shash = -1;
+        _Py_COMP_DIAG_POP
+        return Py_NewRef(held);
+    }
+#else
+    (void)held;
+#endif
+    return PyBytes_FromStringAndSize((const char *)p, size);
+}
+
+/* The value of an item that begins with a varint and has a short way, in place of what its slot holds. */
+static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
+{
+    const uint8_t *data = *p;
+    int64_t size = tw_from_zigzag(bits);
+    if (f->form->way == TW_NUMBER)
+        return tw_new_number(f->form, r, size);
+    if (f->form->way == TW_LIST)
+        return Py_NewRef(r->shared->empty_tuple);
+    if (TW_UNLIKELY(size < 0))
+        return size == TW_NULL && f->nullable ? Py_NewRef(Py_None) : NULL;
+    if (TW_UNLIKELY(size > r->end - data || size > f->longest))
+        return NULL;
+    *p += size;
+    return tw_new_bytes(held, data, (Py_ssize_t)size);
+}
+
+/* The items of a struct that all have a short way, into an object whose slots may hold what was there before. The place
+ * is kept in a variable: what is written might else be it.
+ */
+static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    const uint8_t *p = r->p;
+    for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
+        int way = f->form->way;
+        PyObject *held = way == TW_BOUNDS ? NULL : TW_SLOT(made, f->slot), *value;
+        uint64_t bits;
+        if (way == TW_PASS)
+            value = p < r->end ? tw_new_number(f->form, r, (int8_t)*p++) : NULL;
+        else if (way == TW_LIST && !(p < r->end && *p == 0)) {
+            r->p = p;
+            value = tw_read_array(f, r);
+            p = r->p;
+        } else {
+            p = tw_pass_varint(p, r->end, f->bits == 64 ? 10 : 5, &bits);
+            if (TW_UNLIKELY(p == NULL || (f->bits != 64 && bits >> 32)))
+                return -1;
+            if (way == TW_BOUNDS) {
+                if (bits & 1 || bits >> 1 > (uint64_t)(r->end - p))
+                    return -1;
+                r->end = p + (bits >> 1);
+                continue;
+            }
+            value = tw_read_shortly(f, r, &p, bits, held);
+        }
+        if (TW_UNLIKELY(value == NULL))
+            return -1;
+        TW_SLOT(made, f->slot) = value;
+        Py_XDECREF(held);
+    }
+    r->p = p;
+    return 0;
+}
+
 static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
 {
     if (s->shape == TW_OBJECT)
@@ -203,18 +275,29 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* The values of a struct into what was just made for it, whose reference is given up where it fails. */
-static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
+/* The items of a struct, whose slots are empty. */
+static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    const uint8_t *around = r->end;
-    if (made == NULL)
-        return NULL;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         int failed = f->form->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
         if (TW_UNLIKELY(failed < 0))
-            goto fault;
+            return -1;
     }
-    if (TW_UNLIKELY(s->enclosed && r->p != r->end))
+    return 0;
+}
+
+/* Whether the items of a struct go the short way, which makes copies. */
+static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
+
+/* The values of a struct into what was made for it, whose reference is given up where it fails. */
+static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    const uint8_t *around = r->end;
+    int failed;
+    if (made == NULL)
+        return NULL;
+    failed = tw_goes_short(s, r) ? tw_read_short(s, r, made) : tw_read_framed_items(s, r, made);
+    if (TW_UNLIKELY(failed < 0 || (s->enclosed && r->p != r->end)))
         goto fault;
     if (s->shape == TW_OBJECT) {
         if (TW_UNLIKELY(tw_fill_in(s, made, r->untracked) < 0))
@@ -239,7 +322,8 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 /* As tw_read_framed, in an object that was made before, and that nobody else has any more. */
 static PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the short way takes what the slots hold */
+    for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));
         if (f->form->flag_mask)

@@ -207,9 +207,97 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
     return tw_differs(f, tw_value_of(s, f, object)) == 0 ? 0 : -1;
 }
 
+/* ---------------------------------------------------------------- short ways */
+
+/* The most bytes that a struct takes whose items all have a short way; 0 where one has to be looked at more closely. */
+static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
+{
+    Py_ssize_t room = 10 * s->items_count;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        PyObject *value = f->form->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
+        if (f->form->way == TW_BYTES && !(value == Py_None && f->nullable)) {
+            if (value == NULL || !PyBytes_CheckExact(value) || TW_BYTES_SIZE(value) > f->longest)
+                return 0;
+            room += TW_BYTES_SIZE(value);
+        } else if (f->form->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
+            return 0;
+    }
+    return room;
+}
+
+/* Where `p` is behind bytes or null with their length; there is room. */
+static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
+{
+    Py_ssize_t size;
+    if (value == Py_None) {
+        *p = 1;
+        return p + 1;
+    }
+    size = TW_BYTES_SIZE(value);
+    p = tw_put_varint(p, tw_to_zigzag(size));
+    memcpy(p, TW_BYTES_DATA(value), (size_t)size);
+    return p + size;
+}
+
+/* Puts a length before what was written from `at` + `gap` on; where `p` is then. */
+static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
+{
+    uint64_t bits = tw_to_zigzag(p - at - gap);
+    int width = tw_varint_width(bits);
+    if (TW_UNLIKELY(width != gap))
+        memmove(at + width, at + gap, (size_t)(p - at - gap));
+    tw_put_varint(at, bits);
+    w->gap = width;
+    return p + (width - gap);
+}
+
+/* As tw_write_framed_items, of a struct whose items all have a short way; 1 where they can't go it, and nothing is done. */
+static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
+    uint8_t *p, *bounds = NULL;
+    int gap = w->gap;
+    if (room == 0)
+        return 1;
+    if (tw_make_room(w, room) < 0)
+        return -1;
+    p = w->p;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int way = f->form->way;
+        if (way == TW_BOUNDS) {
+            bounds = p;
+            p += gap;
+        } else if (way == TW_LIST)
+            *p++ = 0;
+        else if (way == TW_BYTES)
+            p = tw_put_shortly(p, TW_SLOT(object, f->slot));
+        else {
+            PyObject *value = TW_SLOT(object, f->slot);
+            int64_t x;
+            int width;
+            if (TW_UNLIKELY(value == NULL ? f->slot != w->implied_slot : !PyLong_CheckExact(value)))
+                return 1;
+            if (tw_number_of(f->form, value, &x, w) < 0 || (width = tw_number_bytes(f, x, p)) < 0)
+                return -1;
+            p += width;
+        }
+    }
+    if (TW_UNLIKELY(p - w->p > INT32_MAX))
+        return 1;
+    w->p = bounds == NULL ? p : tw_put_bounds(bounds, gap, p, w);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the items of a struct */
+
 static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     tw_mark marks[TW_FRAMES];
+    if (s->is_short) {
+        int failed = tw_write_short(s, object, w);
+        if (TW_LIKELY(failed <= 0))
+            return failed;
+    }
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         const tw_form *form = f->form;
         int failed;

@@ -47,6 +47,25 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
+/* Where p is after a varint of at most `size` bytes; NULL where it is none. Most have one byte or two. */
+static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
+{
+    tw_reader r;
+    if (TW_LIKELY(end - p >= 2)) {
+        if (p[0] < 0x80) {
+            *x = p[0];
+            return p + 1;
+        }
+        if (p[1] < 0x80 && p[1]) {
+            *x = (uint64_t)(p[0] & 0x7F) | (uint64_t)p[1] << 7;
+            return p + 2;
+        }
+    }
+    r.p = p;
+    r.end = end;
+    return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
+}
+
 /* Refuses a number that its item forbids, or that does not ascend. */
 static int tw_check_number(const tw_form *form, int64_t x, int64_t *known)
 {
@@ -88,6 +107,42 @@ static inline int tw_enter(const tw_form *form, tw_reader *r, int64_t size, cons
     if (form->frame == TW_EXTENT)
         r->end = r->p + size;
     return 0;
+}
+
+/* ---------------------------------------------------------------- short ways */
+
+/* The way of an item on which nothing depends, nor it on anything but its base. */
+static inline int tw_way_of(const tw_field *f)
+{
+    const tw_form *form = f->form;
+    int is_varint = f->kind == TW_VARINT && f->zigzag == TW_ZIGZAG;
+    if (form->keep || form->is_guarded || form->sum || form->is_checked || form->flag_mask || form->hidden || form->extent)
+        return TW_ANY_WAY;
+    if (is_varint && f->bits == 32 && form->frame == TW_EXTENT && !form->counts_itself)
+        return TW_BOUNDS;
+    if (!form->is_usual)
+        return TW_ANY_WAY;
+    if (form->is_number && tw_width[f->kind])
+        return TW_PASS;
+    if (is_varint && form->is_number)
+        return TW_NUMBER;
+    if (f->length != TW_LENGTH_VARINT)
+        return TW_ANY_WAY;
+    return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
+}
+
+/* Finds out whether objects of a struct, which is complete else, can go the short way item by item. */
+static inline void tw_choose_ways_of(const tw_struct *s)
+{
+    int is_short = s->shape == TW_OBJECT;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        tw_form *form = (tw_form *)f->form;
+        form->way = (uint8_t)tw_way_of(f);
+        if ((form->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (form->way == TW_PASS && f->kind != TW_INT8))
+            form->way = TW_ANY_WAY;
+        is_short &= form->way != TW_ANY_WAY;
+    }
+    ((tw_struct *)s)->is_short = (uint8_t)is_short;
 }
 
 #endif

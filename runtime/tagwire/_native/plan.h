@@ -83,6 +83,7 @@ struct tw_struct {
     uint8_t leaves;         /* a tuple of what has no references */
     uint8_t marks_count;    /* how many lengths and checksums it has */
     uint8_t tuple_size;     /* of a tuple: how many values it has */
+    uint8_t is_short;       /* of objects: each of its items has a short way */
 };
 
 /* What all plans use, from their module: so nothing in these files is a global that changes. */

@@ -12,16 +12,6 @@
 
 #define TW_SLOTS 64
 
-/* Items that most records are made of have a short way, which is chosen when the plan is made. */
-enum tw_way {
-    TW_ANY_WAY,
-    TW_PASS,    /* fixed width, kept nowhere */
-    TW_NUMBER,  /* a zig-zag varint, to a column of 64 bits, a slot, or nowhere */
-    TW_BYTES,   /* bytes or null behind a zig-zag varint */
-    TW_LIST,    /* structs behind a zig-zag varint, most often none */
-    TW_BOUNDS,  /* a zig-zag varint that says where the struct ends */
-};
-
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     uint8_t way, width, base, scale;
@@ -227,23 +217,13 @@ static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w
 
 /* ---------------------------------------------------------------- short ways */
 
-static int tw_way_of(const tw_field *f, const tw_sink *k, int column_width)
+/* What is passed or bounds a struct is kept nowhere, and a number goes to a column of 64 bits, a slot, or nowhere. */
+static int tw_way_to(const tw_field *f, const tw_sink *k, int column_width)
 {
-    const tw_form *form = f->form;
-    int is_varint = f->kind == TW_VARINT && f->zigzag == TW_ZIGZAG;
-    if (form->keep || form->is_guarded || form->sum || form->is_checked || form->flag_mask || form->hidden || form->extent)
+    int way = tw_way_of(f);
+    if ((way == TW_PASS || way == TW_BOUNDS) && (k->slot >= 0 || k->column >= 0))
         return TW_ANY_WAY;
-    if (is_varint && f->bits == 32 && form->frame == TW_EXTENT && !form->counts_itself && k->slot < 0 && k->column < 0)
-        return TW_BOUNDS;
-    if (!form->is_usual)
-        return TW_ANY_WAY;
-    if (form->is_number && tw_width[f->kind] && k->slot < 0 && k->column < 0)
-        return TW_PASS;
-    if (is_varint && form->is_number && (k->column < 0 || column_width == 8))
-        return TW_NUMBER;
-    if (f->length != TW_LENGTH_VARINT)
-        return TW_ANY_WAY;
-    return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
+    return way == TW_NUMBER && k->column >= 0 && column_width != 8 ? TW_ANY_WAY : way;
 }
 
 /* Completes the sinks of a struct, whose columns and slots are chosen. */
@@ -252,32 +232,13 @@ static void tw_choose_ways(const tw_struct *s, tw_sink *sinks, const tw_column *
     for (Py_ssize_t index = 0; index < s->items_count; index++) {
         tw_sink *k = sinks + index;
         const tw_field *f = k->field = s->items + index;
-        k->way = (uint8_t)tw_way_of(f, k, k->column < 0 ? 0 : columns[k->column].width);
+        k->way = (uint8_t)tw_way_to(f, k, k->column < 0 ? 0 : columns[k->column].width);
         k->width = tw_width[f->kind];
         k->base = f->form->base;
         k->scale = f->form->scale;
         if (k->inner != NULL)
             tw_choose_ways(f->element->child, (tw_sink *)k->inner, columns);
     }
-}
-
-/* Where p is after a varint of at most `size` bytes; NULL where it is none. Most have one byte or two. */
-static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
-{
-    tw_reader r;
-    if (TW_LIKELY(end - p >= 2)) {
-        if (p[0] < 0x80) {
-            *x = p[0];
-            return p + 1;
-        }
-        if (p[1] < 0x80 && p[1]) {
-            *x = (uint64_t)(p[0] & 0x7F) | (uint64_t)p[1] << 7;
-            return p + 2;
-        }
-    }
-    r.p = p;
-    r.end = end;
-    return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
 static inline int tw_keep_sum(const tw_sink *k, tw_record_reader *w, int64_t at, uint64_t bits)
