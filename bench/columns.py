@@ -8,8 +8,9 @@ and needs idle cores. One kind of messages is of a spec made for the purpose, so
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 from operator import attrgetter
 from pathlib import Path
 from random import Random
@@ -31,6 +32,10 @@ ColumnRow = dict[str, Any]
 """`messages`, `way`, and `nanoseconds` for each with the `ratio` to the slowest way, or `times_one_thread`."""
 
 _SLOWEST: Final = "objects in pure Python, then Arrow"
+_PIECES: Final = 4
+"""Into which the array is cut for two threads."""
+_SECONDS: Final = 0.3
+"""What one thread takes at least to go through them, again and again."""
 
 _FLAT: Final = {
     "type": "data",
@@ -195,17 +200,25 @@ def measured(shape: Shape, rounds: int, progress: Callable[[str], None]) -> Iter
 
 
 def threads(shape: Shape, rounds: int) -> float:
-    """How many times as fast two threads decode two halves: wall time, the best of some rounds."""
-    half = len(shape.data) // 2
-    halves = [shape.data[:half], shape.data[half:]]
+    """How many times as fast two threads go through pieces of the array: wall time, the best of some rounds.
+
+    For long enough that it counts for little how long it takes to wake a thread, and to move it to an idle core.
+    """
+    size = len(shape.data) // _PIECES
+    pieces = [shape.data[number * size : (number + 1) * size] for number in range(_PIECES)]
+
+    def work(some: Sequence[Any]) -> float:
+        start = time.perf_counter()
+        for each in some:
+            shape.columns(each)
+        return time.perf_counter() - start
+
+    pieces *= ceil(_SECONDS / work(pieces))
     alone, together = [], []
     with ThreadPoolExecutor(2) as pool:
-        for _ in range(3 * rounds):
+        for _ in range(rounds):
+            alone.append(work(pieces))
             start = time.perf_counter()
-            for each in halves:
-                shape.columns(each)
-            alone.append(time.perf_counter() - start)
-            start = time.perf_counter()
-            list(pool.map(shape.columns, halves))
+            list(pool.map(work, (pieces[::2], pieces[1::2])))
             together.append(time.perf_counter() - start)
     return min(alone) / min(together)

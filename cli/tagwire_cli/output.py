@@ -6,7 +6,8 @@ text, one line a row, for grep and for logs.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import click
 
 from tagwire_cli.diagnostics import is_coloured
 
-__all__ = ["Column", "print_table", "write_bytes", "write_json", "write_json_line"]
+__all__ = ["Column", "byte_writer", "print_table", "write_bytes", "write_json", "write_json_line"]
 
 _GAP: Final = "  "
 
@@ -76,3 +77,14 @@ def _encoded(text: str) -> bytes:
 def write_bytes(data: bytes) -> None:
     """Exactly these bytes."""
     click.echo(data, nl=False)
+
+
+@contextmanager
+def byte_writer() -> Generator[Callable[[bytes], object]]:
+    """`write_bytes` for thousands of parts: they need not be out before the end."""
+    sys.stdout.flush()
+    stream = sys.stdout.buffer
+    try:
+        yield stream.write
+    finally:
+        stream.flush()

@@ -30,6 +30,7 @@ cdef extern from "json_lines.h" nogil:
         int has_attributes
         const uint8_t *head
         size_t head_size
+    int tw_text_reserve(tw_text *text, size_t more)
     void tw_lines_write(tw_text *text, tw_lines *lines, size_t most)
 
 
@@ -42,6 +43,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, int64_t base_offset, in
     """
     cdef tw_text text
     cdef tw_lines todo
+    cdef int64_t expected
     cdef Py_buffer buffer
     text.data, text.size, text.room, text.failed = NULL, 0, 0, 0
     PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
@@ -53,7 +55,9 @@ def lines(data, int64_t pos, int64_t end, int64_t count, int64_t base_offset, in
         todo.base_offset, todo.base_timestamp = base_offset, base_timestamp
         todo.appended, todo.has_attributes = appended, has_attributes
         todo.head, todo.head_size = <const uint8_t *><const char *>head, len(head)
+        expected = max(0, min(most, (end - pos) // 3 * 4 + count * <int64_t>(todo.head_size + 96)))
         with nogil:
+            tw_text_reserve(&text, <size_t>expected)  # in one go: what grows is copied
             tw_lines_write(&text, &todo, <size_t>most)
         if text.failed:
             raise MemoryError

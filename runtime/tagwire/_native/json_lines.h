@@ -37,13 +37,35 @@ static void tw_text_number(tw_text *text, int64_t value)
     tw_text_put(text, digits + at, (size_t)(20 - at));
 }
 
+static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
+
 static const char tw_base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The eight letters of six bytes, the first in the lowest byte: all at once, with one number of six bits in each byte.
+ * From a letter's place in the alphabet to its code is 65 more, with a step where the capitals, the small letters, the
+ * digits and + end.
+ */
+static inline uint64_t tw_base64_of_six(const uint8_t *p)
+{
+    const uint64_t each = 0x0101010101010101u;
+    uint64_t three = (uint64_t)tw_get24(p) | (uint64_t)tw_get24(p + 3) << 32;
+    uint64_t six = (three >> 18 & 0x0000003F0000003Fu) | (three >> 4 & 0x00003F0000003F00u) |
+                   (three << 10 & 0x003F0000003F0000u) | (three << 24 & 0x3F0000003F000000u);
+    uint64_t from26 = (six + (128 - 26) * each) >> 7 & each, from52 = (six + (128 - 52) * each) >> 7 & each;
+    uint64_t from62 = (six + (128 - 62) * each) >> 7 & each, from63 = (six + (128 - 63) * each) >> 7 & each;
+    return six + 'A' * each + from26 * 6 + from63 * 3 - from52 * 75 - from62 * 15;
+}
 
 static void tw_text_base64(tw_text *text, const uint8_t *p, int64_t size)
 {
     uint8_t *out = text->data + text->size;
+    for (; size >= 6; size -= 6, p += 6) {
+        uint64_t letters = tw_base64_of_six(p);
+        for (int index = 0; index < 8; index++, letters >>= 8)
+            *out++ = (uint8_t)letters;
+    }
     for (; size >= 3; size -= 3, p += 3) {
-        uint32_t three = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+        uint32_t three = tw_get24(p);
         *out++ = (uint8_t)tw_base64_digits[three >> 18];
         *out++ = (uint8_t)tw_base64_digits[three >> 12 & 63];
         *out++ = (uint8_t)tw_base64_digits[three >> 6 & 63];

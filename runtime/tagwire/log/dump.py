@@ -8,38 +8,50 @@ code writes the lines, this is what they are held against.
 import json
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
 from tagwire.records import Record, RecordBatch
+from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
 
-__all__ = ["batch_fields", "batch_lines"]
+__all__ = ["More", "batch_lines"]
 
-_TIMESTAMP_TYPES: Final = {"create": "CreateTime", "append": "LogAppendTime"}
+_TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
+_TRUTH: Final = ("false", "true")
 _AT_ONCE: Final = 1 << 20
 """Letters of lines that are kept in memory."""
 
 
-def timestamp_type(batch: RecordBatch) -> str:
-    """CreateTime, LogAppendTime, or NoTimestampType for magic 0, which has no timestamps."""
-    return "NoTimestampType" if batch.magic == 0 else _TIMESTAMP_TYPES[batch.timestamp_type]
+def _head(file: str, batch: RecordBatch) -> str:
+    """What every line of a batch says, up to its offset. Written out: there may be hundreds of thousands of batches."""
+    return (
+        f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
+        f"{_described(batch.described_by, batch.magic, batch.attributes)}, "
+        f'"producerId": {batch.producer_id}, "producerEpoch": {batch.producer_epoch}, '
+        f'"baseSequence": {batch.base_sequence}'
+    )
 
 
-def batch_fields(file: str, batch: RecordBatch) -> dict[str, Any]:
-    """What every line of a batch says."""
-    return {
-        "file": file,
-        "baseOffset": batch.base_offset,
-        "magic": batch.magic,
-        "compression": batch.compression,
-        "timestampType": timestamp_type(batch),
-        "isTransactional": batch.is_transactional,
-        "isControl": batch.is_control,
-        "producerId": batch.producer_id,
-        "producerEpoch": batch.producer_epoch,
-        "baseSequence": batch.base_sequence,
-    }
+@lru_cache(maxsize=256)
+def _described(format: Format, magic: int, attributes: int) -> str:
+    """What the attributes say, which is the same for most batches."""
+
+    def flag(name: str) -> int:
+        return format.bits[name].of(attributes) if name in format.bits else 0
+
+    codec = format.codecs[flag("compression")].partition("-")[0]
+    type = "NoTimestampType" if magic == 0 else _TIMESTAMP_TYPES[flag("timestamp_type")]
+    return (
+        f'"magic": {magic}, "compression": "{codec}", "timestampType": "{type}", '
+        f'"isTransactional": {_TRUTH[flag("is_transactional")]}, "isControl": {_TRUTH[flag("is_control")]}'
+    )
+
+
+@lru_cache(maxsize=1)
+def _quoted(file: str) -> str:
+    return json.dumps(file, ensure_ascii=False)
 
 
 More = Callable[[Record], dict[str, Any]]
@@ -51,7 +63,7 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iter
 
     Raises DecodeError for records that are not right.
     """
-    head = json.dumps(batch_fields(file, batch), ensure_ascii=False)[:-1]
+    head = _head(file, batch)
     done: int | None = 0
     if more is None:
         done = yield from native_lines(batch, head.encode("utf-8", "backslashreplace"))

@@ -191,6 +191,8 @@ class Scan:
 
     def _v3_size(self, position: int, left: int) -> int:
         """The size that the batch has if it is v3; 0 if it can't be."""
+        if self.data[position + 8] < 0x80 and self.data[position + 13] != 3:
+            return 0  # a length of one byte, as most have that are no v3, and no magic byte where it would be then
         head = self.data[position : position + _LONGEST_HEAD]
         try:
             length, begin = read_uvarint(head, 8)

@@ -105,7 +105,7 @@ class RecordBatch:
     @property
     def base_offset(self) -> int:
         """The first offset; of a wrapper, that of its first message."""
-        if self._messages is not None:
+        if self._format.records is None and self._messages is not None:
             return self._messages.first_offset
         return self._format.role(self._head, "base_offset")
 
