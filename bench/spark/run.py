@@ -37,7 +37,7 @@ def main() -> None:
 def _messages(options: Any) -> None:
     jars = find_jars()
     with_package(options.data)
-    spark = _session(settings_of(jars))
+    spark = _session(options.data.absolute(), settings_of(jars))
     measure_messages(spark, options, jars)
     spark.stop()
 
@@ -47,7 +47,7 @@ def _logs(options: Any) -> None:
         with_study(options.study.absolute())
     options.data.mkdir(parents=True, exist_ok=True)
     os.chdir(options.data)
-    spark = _session()
+    spark = _session(options.data.absolute())
     log = make_log(options.data / "events-0", options.bytes)
     contenders, size = _CONTENDERS[options.what](spark, log, options.study), _size(log)
     taken = rounds({name: each for name, each in contenders.items() if options.only in name}, options.rounds)
@@ -70,9 +70,11 @@ def _options() -> Any:
     return parser.parse_args()
 
 
-def _session(others: "dict[str, str] | None" = None) -> Any:
+def _session(data: Path, others: "dict[str, str] | None" = None) -> Any:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # by which Spark looks for sources
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled beforehand, as those of an installation
+    os.environ["PYTHONPYCACHEPREFIX"] = str(data / "compiled")
     from pyspark.sql import SparkSession
 
     from tagwire_spark import spark_conf

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructField, StructType
 from tagwire.message import Message
 from tagwire_spark.codec import Decoding, decoding
 from tagwire_spark.options import invalid
+from tagwire_spark.worker import settle_worker
 
 __all__ = ["decode_messages", "in_log_order"]
 
@@ -60,6 +61,7 @@ def _mapping(wanted: Decoding, data: str, version: str | None, kept: list[str], 
     """What a worker does with its batches."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         for batch in batches:
             structs = wanted.decode(batch.column(data), None if version is None else batch.column(version))
             fields = [structs] if into is not None else structs.flatten()

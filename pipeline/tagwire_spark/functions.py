@@ -10,6 +10,7 @@ function costs Spark more than columns that go through `decode_messages`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from tagwire.message import Message
 from tagwire_spark.codec import Decoding, Encoding, decoding, encoding
 from tagwire_spark.options import invalid
 from tagwire_spark.record_values import RecordReading, record_reading, record_schema
+from tagwire_spark.worker import settle_worker
 
 __all__ = ["from_message", "from_record", "schema_of_message", "to_message"]
 
@@ -149,6 +151,11 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 def _function(run: Any, type: DataType) -> Callable[..., Column]:
+    @wraps(run)
+    def settled(*columns: pa.Array) -> pa.Array:
+        settle_worker()
+        return run(*columns)
+
     make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
-    made: Callable[..., Column] = make(run, type)
+    made: Callable[..., Column] = make(settled, type)
     return made

@@ -17,6 +17,7 @@ from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.log_read import begun_scan, split_pieces
+from tagwire_spark.worker import settle_worker
 
 __all__ = ["check_schema", "full_schema", "rows_of"]
 
@@ -52,7 +53,8 @@ def check_schema(schema: StructType, query: LogQuery) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """The rows of a split as Arrow batches. Raises PipelineError."""
+    """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    settle_worker()
     if goes_natively(split, query):
         with begun_scan(split, query) as begun:
             if begun is not None:

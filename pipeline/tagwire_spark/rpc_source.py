@@ -22,6 +22,7 @@ from tagwire_spark.options import Options, invalid
 from tagwire_spark.rpc_exchanges import exchange_row, exchanges, refused
 from tagwire_spark.rpc_frames import captured_frames
 from tagwire_spark.storage import capture_files, fetched
+from tagwire_spark.worker import settle_worker
 
 __all__ = ["RpcSource"]
 
@@ -143,6 +144,7 @@ class RpcReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The exchanges of a file as Arrow batches. Where there are no files, Spark asks once with none."""
+        settle_worker()
         if partition.value is not None:
             yield from _batches(str(partition.value), self.query, self.columns)
 

@@ -27,8 +27,9 @@ from tagwire.log.scan import Scan, mapped
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.jobs.outputs import Staging, attempt
-from tagwire_spark.jobs.tasks import over_units, settle_worker
+from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.session import failures_told
+from tagwire_spark.worker import settle_worker
 
 __all__ = ["find_last_offsets", "last_offsets_between"]
 

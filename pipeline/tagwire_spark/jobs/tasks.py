@@ -5,7 +5,6 @@ no long one. Spark may try a unit several times, or twice at once; what work
 writes must be harmless then (`outputs` has the way).
 """
 
-import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -17,8 +16,9 @@ from pyspark.sql.functions import col
 from tagwire.errors import TagwireError
 from tagwire_spark.errors import refusal
 from tagwire_spark.session import failures_told
+from tagwire_spark.worker import settle_worker
 
-__all__ = ["TASK_BYTES", "over_units", "run_units", "settle_worker"]
+__all__ = ["TASK_BYTES", "over_units", "run_units"]
 
 TASK_BYTES: Final = 64 << 20
 """Units share a task up to so many bytes."""
@@ -92,13 +92,6 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
     return run
-
-
-def settle_worker() -> None:
-    """Let the garbage collector pass over what a worker has imported: Spark runs it after each task, for 20 ms."""
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
 
 
 def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
