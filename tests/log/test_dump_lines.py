@@ -1,6 +1,7 @@
 """Lines of JSON by native code are those that Python makes, for every record that both read, and no others."""
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from random import Random
 
@@ -22,7 +23,7 @@ KEYS = ["", "h", 'quote " and \\', "\b\t\n\v\f\r\0\x1f\x7f", "é ű 森 \U0001f3
 
 
 def by_python(batch: RecordBatch, head: str = "{") -> bytes:
-    return b"".join(dump._record_lines(batch, head, None))
+    return b"".join(dump.in_parts(dump._line(record, head, None) for record in batch))
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
@@ -85,6 +86,21 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = list(native_lines(batch, b"{"))
     assert b"".join(parts) == by_python(batch)
     assert len(parts) > 5 and all(part.endswith(b"}\n") for part in parts)
+
+
+def test_bytes_of_every_length() -> None:
+    """Each digit of base64 at each place, where six bytes are written at once and where fewer are left."""
+    random = Random(64)
+    values = [random.randbytes(size) for size in range(41) for _ in range(5)]
+    values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]
+    values += [(digit << 6 * place).to_bytes(6) + bytes(n) for digit in range(64) for place in range(8) for n in (0, 2)]
+    batch = build([Record(n, 0, value[::-1], value, (("h", value),)) for n, value in enumerate(values)], "v2")
+    text, done = natively(batch)
+    found = [json.loads(line.replace("{, ", "{", 1)) for line in text.decode().splitlines()]
+    assert done is None and [b64decode(each["value"], validate=True) for each in found] == values
+    assert [each["value"].encode() for each in found] == [b64encode(value) for value in values]
+    assert [each["key"].encode() for each in found] == [b64encode(value[::-1]) for value in values]
+    assert [each["headers"] for each in found] == [[["h", each["value"]]] for each in found]
 
 
 @pytest.mark.parametrize("limits", [Limits(records=5), Limits(headers=2), Limits(elements=7), Limits(depth=1)])

@@ -1,6 +1,8 @@
 """`tagwire log dump`: the records of segments."""
 
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +62,8 @@ def command(
     registry = find_registry(package) if with_messages else None
     bounds = limits_of(limits)
     found = list(partitions_of(paths))
-    with byte_progress("dump", found) as tell, byte_writer() as write:
+    is_seen = sys.stdout is not None and sys.stdout.isatty()  # a bar would stand among the lines
+    with byte_writer() as write, nullcontext() if is_seen else byte_progress("dump", found) as tell:
         for each in found:
             begin = _begin(each, start_offset, from_log_start)
             for size in dump(each, begin, format, bounds, registry, write, partial=partial, as_json=as_json):

@@ -5,23 +5,18 @@ Apart from the command, whose help must not wait for what reads logs.
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Final
 
 from tagwire.errors import DecodeError
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
-from tagwire.log.dump import More, batch_lines
+from tagwire.log.dump import More, batch_lines, in_parts
 from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
 from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
-from tagwire.records import Record, RecordBatch
+from tagwire.records import RecordBatch
 from tagwire.registry import Registry
 
 __all__ = ["dump"]
-
-_BLOCK: Final = 1024
-"""Records that are printed together."""
 
 
 def dump(
@@ -43,7 +38,7 @@ def dump(
         more = None if registry is None else _messages(found, batch, registry)
         file = str(segment.path)
         try:
-            for text in batch_lines(file, batch, more) if as_json else _text_lines(batch, more):
+            for text in batch_lines(file, batch, more) if as_json else in_parts(_text_lines(batch, more)):
                 write(text)
         except DecodeError as error:
             raise placed(error, file, "TWL106", position) from None
@@ -70,24 +65,14 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
     return lambda record: {"message": decode_entry(record, log, registry, is_control=batch.is_control).to_json()}
 
 
-def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[bytes]:
+def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
     """Offset, timestamp, key, value and headers of each record, with tabs between them."""
-    for records in _blocks(batch):
-        lines = []
-        for record in records:
-            headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
-            cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
-            if more is not None:
-                cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
-            lines.append("\t".join(cells).rstrip("\t") + "\n")
-        yield "".join(lines).encode()
-
-
-def _blocks(batch: RecordBatch) -> Iterator[list[Record]]:
-    """The records of a batch, some at a time."""
-    records = iter(batch)
-    while block := list(islice(records, _BLOCK)):
-        yield block
+    for record in batch:
+        headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
+        cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
+        if more is not None:
+            cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
+        yield "\t".join(cells).rstrip("\t") + "\n"
 
 
 def _text(value: bytes | str | int | None) -> str:

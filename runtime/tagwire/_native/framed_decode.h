@@ -239,7 +239,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
     const uint8_t *p = r->p;
     for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
         int way = f->form->way;
-        PyObject *held = way == TW_BOUNDS ? NULL : TW_SLOT(made, f->slot), *value;
+        PyObject *value, *held;
         uint64_t bits;
         if (way == TW_PASS)
             value = p < r->end ? tw_new_number(f->form, r, (int8_t)*p++) : NULL;
@@ -257,10 +257,11 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
                 r->end = p + (bits >> 1);
                 continue;
             }
-            value = tw_read_shortly(f, r, &p, bits, held);
+            value = tw_read_shortly(f, r, &p, bits, TW_SLOT(made, f->slot));
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
+        held = TW_SLOT(made, f->slot); /* not before: to make headers, the collector may have run code */
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
     }

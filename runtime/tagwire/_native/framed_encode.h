@@ -212,13 +212,16 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
 /* The most bytes that a struct takes whose items all have a short way; 0 where one has to be looked at more closely. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
-    Py_ssize_t room = 10 * s->items_count;
+    Py_ssize_t room = 10 * s->items_count, size;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         PyObject *value = f->form->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
         if (f->form->way == TW_BYTES && !(value == Py_None && f->nullable)) {
-            if (value == NULL || !PyBytes_CheckExact(value) || TW_BYTES_SIZE(value) > f->longest)
+            if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
-            room += TW_BYTES_SIZE(value);
+            size = TW_BYTES_SIZE(value);
+            if (size > f->longest || size > INT32_MAX - room) /* more than a length has */
+                return 0;
+            room += size;
         } else if (f->form->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
             return 0;
     }
@@ -282,8 +285,6 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
             p += width;
         }
     }
-    if (TW_UNLIKELY(p - w->p > INT32_MAX))
-        return 1;
     w->p = bounds == NULL ? p : tw_put_bounds(bounds, gap, p, w);
     return 0;
 }

@@ -131,16 +131,17 @@ static inline int tw_way_of(const tw_field *f)
     return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
 }
 
-/* Finds out whether objects of a struct, which is complete else, can go the short way item by item. */
+/* Finds out whether objects of a struct, which is complete else, can go the short way item by item: with one end at most. */
 static inline void tw_choose_ways_of(const tw_struct *s)
 {
-    int is_short = s->shape == TW_OBJECT;
+    int is_short = s->shape == TW_OBJECT, ends = 0;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         tw_form *form = (tw_form *)f->form;
         form->way = (uint8_t)tw_way_of(f);
         if ((form->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (form->way == TW_PASS && f->kind != TW_INT8))
             form->way = TW_ANY_WAY;
-        is_short &= form->way != TW_ANY_WAY;
+        ends += form->way == TW_BOUNDS;
+        is_short &= form->way != TW_ANY_WAY && ends <= 1;
     }
     ((tw_struct *)s)->is_short = (uint8_t)is_short;
 }

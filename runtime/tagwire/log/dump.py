@@ -12,11 +12,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
 
-__all__ = ["More", "batch_lines"]
+__all__ = ["More", "batch_lines", "in_parts"]
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
@@ -68,19 +69,24 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iter
     if more is None:
         done = yield from native_lines(batch, head.encode("utf-8", "backslashreplace"))
     if done is not None:
-        yield from _record_lines(islice(batch, done, None), head, more)
+        yield from in_parts(_line(record, head, more) for record in islice(batch, done, None))
 
 
-def _record_lines(records: Iterable[Record], head: str, more: More | None) -> Iterator[bytes]:
-    lines, size = [], 0
-    for record in records:
-        line = _line(record, head, more)
-        lines.append(line)
-        size += len(line)
-        if size > _AT_ONCE:
-            yield "".join(lines).encode("utf-8", "backslashreplace")
-            lines, size = [], 0
-    yield "".join(lines).encode("utf-8", "backslashreplace")
+def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
+    """Some lines at a time, as bytes; those that stand before a DecodeError are given before it is raised."""
+    part: list[str] = []
+    size = 0
+    try:
+        for line in lines:
+            part.append(line)
+            size += len(line)
+            if size > _AT_ONCE:
+                yield "".join(part).encode("utf-8", "backslashreplace")
+                part, size = [], 0
+    except DecodeError:
+        yield "".join(part).encode("utf-8", "backslashreplace")
+        raise
+    yield "".join(part).encode("utf-8", "backslashreplace")
 
 
 def _line(record: Record, head: str, more: More | None) -> str:
