@@ -159,5 +159,7 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *)
     char *PyByteArray_AsString(object) except NULL
     bint PyBytes_CheckExact(PyObject *)
+    bint PyList_CheckExact(PyObject *)
+    Py_ssize_t PyList_Size(PyObject *) except -1
     bint PyLong_CheckExact(PyObject *)
     bint PyTuple_CheckExact(PyObject *)

@@ -87,9 +87,10 @@ cdef class Gathering:
             return False
         if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
             return False
-        headers = <object>given[3]
+        if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
+            given[3] = SHARED.c.empty_tuple  # what most callers give
         if given[3] != SHARED.c.empty_tuple:
-            headers = plain_pairs(headers)
+            headers = plain_pairs(<object>given[3])
             if headers is None:
                 return False
             given[3] = <PyObject *>headers
