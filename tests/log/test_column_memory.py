@@ -99,7 +99,7 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
             turns[0] += 1
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(10)  # nobody is made to hand over the lock
+    sys.setswitchinterval(1)  # far longer than anybody here needs the lock: nobody is made to hand it over
     thread = Thread(target=turn)
     try:
         thread.start()
