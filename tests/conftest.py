@@ -1,17 +1,20 @@
 """Fixtures of several folders."""
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import spark_session
+from native_engine import forget_python_serializers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SPARK = frozenset(("spark", "spark_end"))
+_ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         group = "spark" if _SPARK.intersection(getattr(item, "fixturenames", ())) else str(item.path)
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """A test with an engine of its own leaves the next ones theirs."""
+    was_another = os.environ.get("TAGWIRE_ENGINE") != _ENGINE
+    yield
+    if was_another:
+        forget_python_serializers()
