@@ -7,7 +7,7 @@ import pytest
 
 from tagwire import Message
 
-__all__ = ["NotNative", "Plan", "forget_python_serializers", "native"]
+__all__ = ["NotNative", "Plan", "forget_pure_engine", "native"]
 
 try:
     _engine: Any = import_module("tagwire._engine")
@@ -20,11 +20,11 @@ NotNative: Any = getattr(_engine, "NotNative", None)
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 
 
-def forget_python_serializers() -> None:
-    """Messages keep what first serialized a version: let those choose again that met a test with the pure engine."""
-    classes = [Message]
-    for cls in classes:
-        classes += cls.__subclasses__()
-        chosen = vars(cls).get("_serializers", {})
-        for version in [version for version, serializer in chosen.items() if isinstance(serializer, type)]:
-            del chosen[version]
+def forget_pure_engine() -> None:
+    """Messages keep the engine that they met first: let those choose again that met a test with the pure one."""
+    for cls in Message.__subclasses__():
+        if vars(cls).get("_codec", cls) is None:
+            for name in (*cls._bound, "_bound", "_codec"):
+                delattr(cls, name)
+        for version in [version for version, serializer in cls._serializers.items() if isinstance(serializer, type)]:
+            del cls._serializers[version]
