@@ -200,7 +200,7 @@ def measured(shape: Shape, rounds: int, progress: Callable[[str], None]) -> Iter
 
 
 def threads(shape: Shape, rounds: int) -> float:
-    """How many times as fast two threads go through pieces of the array: wall time, the best of some rounds.
+    """How many times as fast two threads go through pieces of the array: wall time, each round beside itself, the median.
 
     For long enough that it counts for little how long it takes to wake a thread, and to move it to an idle core.
     """
@@ -214,11 +214,11 @@ def threads(shape: Shape, rounds: int) -> float:
         return time.perf_counter() - start
 
     pieces *= ceil(_SECONDS / work(pieces))
-    alone, together = [], []
+    ratios = []
     with ThreadPoolExecutor(2) as pool:
         for _ in range(rounds):
-            alone.append(work(pieces))
+            alone = work(pieces)
             start = time.perf_counter()
             list(pool.map(work, (pieces[::2], pieces[1::2])))
-            together.append(time.perf_counter() - start)
-    return min(alone) / min(together)
+            ratios.append(alone / (time.perf_counter() - start))
+    return median(ratios)

@@ -7,7 +7,7 @@ import pytest
 
 from tagwire import Message
 
-__all__ = ["NotNative", "Plan", "forget_pure_engine", "native"]
+__all__ = ["TRACED", "NotNative", "Plan", "forget_pure_engine", "native", "traces"]
 
 try:
     _engine: Any = import_module("tagwire._engine")
@@ -18,6 +18,10 @@ Plan: Any = getattr(_engine, "Plan", None)
 NotNative: Any = getattr(_engine, "NotNative", None)
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
+
+TRACED = _engine is not None and ".abi3." not in _engine.__file__
+"""Whether Python's tools see the memory of columns: the limited API has no functions for that."""
+traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 
 
 def forget_pure_engine() -> None:

@@ -18,10 +18,19 @@ class ArrowStream:
 class ArrowArray(ArrowStream):
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
+class Spares:
+    def __init__(self, most: int) -> None: ...
+
 class Decoder:
     most: int
     def __init__(
-        self, root: Column, value: Column, layouts: Mapping[int, Layout], name: str, supported: Versions
+        self,
+        root: Column,
+        value: Column,
+        layouts: Mapping[int, Layout],
+        name: str,
+        supported: Versions,
+        spares: Spares,
     ) -> None: ...
     def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> ArrowStream: ...
 
@@ -35,6 +44,7 @@ class Encoder:
         layouts: Mapping[int, Layout],
         name: str,
         supported: Versions,
+        spares: Spares,
     ) -> None: ...
     def encode(self, data: Any, versions: Any, errors: str) -> ArrowStream: ...
 

@@ -39,7 +39,17 @@ from tagwire.layout import (
 from tagwire.shown import near
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["ArrowArray", "ArrowStream", "Decoder", "Encoder", "RecordColumns", "export_schema", "export_stream", "with_message"]
+__all__ = [
+    "ArrowArray",
+    "ArrowStream",
+    "Decoder",
+    "Encoder",
+    "RecordColumns",
+    "Spares",
+    "export_schema",
+    "export_stream",
+    "with_message",
+]
 
 include "_native/kinds.pxi"
 include "_native/column_declarations.pxi"

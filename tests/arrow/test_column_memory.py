@@ -18,7 +18,7 @@ import pytest
 from amplification import peak_memory, worst_baits
 from arrow_producer import HandMade
 from damage import damaged, samples
-from native_engine import Plan, native
+from native_engine import native, traces
 
 import tagwire
 import tagwire_messages as messages
@@ -32,9 +32,6 @@ from tagwire_messages.offset_commit_request import (
 )
 
 pytestmark = native
-TRACED = ".abi3." not in getattr(import_module("tagwire._columns"), "__file__", "") if Plan is not None else False
-"""Whether Python's tools see the memory of columns: the limited API has no functions for that."""
-traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 C: Any = OffsetCommitRequest
 HEARTBEAT = messages.HeartbeatResponse(error_code=5).encode(4)
 

@@ -131,7 +131,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     layout = Layout("outer", None, StructLayout("outer", (Item("value", type),)))
     value = message_column("value", [layout.root], Selection(None))
     root = with_error(value)
-    decoder = module.Decoder(root, value, {0: layout}, "outer", None)
+    decoder = module.Decoder(root, value, {0: layout}, "outer", None, module.Spares(0))
     rows = [each for good in values for each in variants(encode(layout, {"value": good}))]
     columns = pa.array(decoder.decode(pa.array(rows, pa.binary()), None, "column", True, ANY))
     columns.validate(full=True)
@@ -140,7 +140,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
         seen = (error["path"], error["offset"]) if error else found["value"]
         assert pformat(verdict(layout, row)) == pformat(seen), row.hex()  # as text: NaN is no NaN
     target = Column("", "z", nullable=True)
-    encoder = module.Encoder(value, target, target, {0: layout}, "outer", None)
+    encoder = module.Encoder(value, target, target, {0: layout}, "outer", None, module.Spares(0))
     good = decoder.decode(pa.array([encode(layout, {"value": each}) for each in values]), None, "raise", True, ANY)
     encoded = pa.array(encoder.encode(pa.array(good).field("value"), None, "raise"))
     assert encoded.to_pylist() == [encode(layout, {"value": each}) for each in values]

@@ -45,14 +45,15 @@ cdef extern from "columns.h" nogil:
     ctypedef struct tw_buffers:
         uint8_t *values
         int64_t size
-    ctypedef struct tw_pool:
-        int64_t holders
+    ctypedef struct tw_pool "struct tw_frame_pool":
+        int64_t holders, most
     ctypedef struct tw_frame:
         tw_column *columns
         tw_level *levels
         tw_buffers *buffers
         tw_frame **words
         tw_pool *pool
+        int64_t most
     void tw_put_offset(tw_buffers *, int64_t, int64_t)
     int tw_make_room_for(tw_frame *, int32_t, int64_t)
     void tw_truncate(tw_frame *, int64_t)
@@ -65,7 +66,7 @@ cdef extern from "columns.h" nogil:
 cdef extern from "column_frames.h" nogil:
     void tw_hold(tw_pool *)
     void tw_drop_pool(tw_pool *)
-    tw_frame *tw_take_spare(tw_pool *)
+    tw_frame *tw_take_spare(tw_pool *, const tw_column *, int32_t, int64_t, int64_t)
     tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
     void tw_drop_frame(tw_frame *)
     void tw_complete(tw_frame *)

@@ -13,16 +13,18 @@ cdef class Decoder:
     cdef object value
     cdef str name
     cdef object supported
+    cdef Spares spares
     cdef int64_t depth
     cdef public int64_t most
     """Elements or bytes that one column may have: what an int32 can count, or less for tests."""
 
-    def __cinit__(self, root, value, layouts, str name, supported):
+    def __cinit__(self, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(root)
         self.value = value
         self.table = Table(self.shape, value, dict(layouts))
         self.name = name
         self.supported = supported
+        self.spares = spares
         self.depth = max([layout.root.depth for layout in layouts.values()])
         self.most = 0x7FFFFFFF
 
@@ -60,17 +62,16 @@ cdef class Decoder:
         d.tried = self.limit(&d, limits)
         d.nulls_bad = d.tried and strict and errors == "null"
         clear_walk(&walk)
-        walk.frame = made.frame = self.shape.frame(count, self.most)
+        walk.frame = made.frame = self.spares.frame(self.shape, count, self.most)
         while True:
             with nogil:
                 fault = tw_decode_rows(&d, &walk, &row, count)
+                if fault == 0:
+                    tw_complete(made.frame)
             if fault == 0:
-                break
+                return made
             self.refused(&d, made.frame, row, fault, errors, strict, limits, first)
             row += 1
-        with nogil:
-            tw_complete(made.frame)
-        return made
 
     cdef bint limit(self, tw_decoding *d, object limits) except -1:
         """Whether the loop is to try under these limits."""

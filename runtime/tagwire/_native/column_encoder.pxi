@@ -10,16 +10,18 @@ cdef class Encoder:
     cdef object value
     cdef str name
     cdef object supported
+    cdef Spares spares
     cdef public int64_t most
     """Bytes that the result may have: what an int32 can count, or less for tests."""
 
-    def __cinit__(self, message, root, value, layouts, str name, supported):
+    def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
         self.shape = Shape(message)
         self.results = Shape(root)
         self.value = value
         self.table = Table(self.shape, message, dict(layouts))
         self.name = name
         self.supported = supported
+        self.spares = spares
         self.most = 0x7FFFFFFF
 
     def encode(self, data, versions, str errors):
@@ -50,20 +52,19 @@ cdef class Encoder:
         d.value = self.results.index(self.value)
         d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
         d.nulls_bad = errors == "null"
-        made.frame = emitter.frame = self.results.frame(count, self.most)
+        made.frame = emitter.frame = self.spares.frame(self.results, count, self.most)
         emitter.out = &made.frame.buffers[d.value]
         emitter.columns = self.shape.columns
         emitter.sources = sources.at
         while True:
             with nogil:
                 fault = tw_encode_rows(&d, &emitter, &row, count)
+                if fault == 0:
+                    tw_complete(made.frame)
             if fault == 0:
-                break
+                return made
             self.refused(&d, sources, made.frame, row, fault, errors, first)
             row += 1
-        with nogil:
-            tw_complete(made.frame)
-        return made
 
     cdef int refused(
         self, const tw_encoding *d, Sources sources, tw_frame *frame, int64_t row, int fault, str errors, object first

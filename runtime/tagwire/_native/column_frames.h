@@ -2,89 +2,23 @@
 #ifndef TAGWIRE_COLUMN_FRAMES_H
 #define TAGWIRE_COLUMN_FRAMES_H
 
-#include "columns.h"
-
-static void tw_free_frame(tw_frame *frame);
+#include "column_pool.h"
 
 static void tw_drop_frame(tw_frame *frame)
 {
-    if (frame != NULL && tw_let_go(frame) == 0)
-        tw_free_frame(frame);
-}
-
-/* ---------------------------------------------------------------- frames that are filled again */
-
-/* One frame that everybody has let go, for the next rows of the same columns: new memory costs more than what is written
- * to it. Consumers let go on any thread. */
-struct tw_frame_pool {
-    int64_t holders;     /* who fills frames, and the frames that are held */
-    tw_frame *spare;
-};
-
-#if defined(_MSC_VER)
-#  define tw_swap_spare(pool, frame) ((tw_frame *)_InterlockedExchangePointer((void *volatile *)&(pool)->spare, (frame)))
-#else
-#  define tw_swap_spare(pool, frame) __atomic_exchange_n(&(pool)->spare, (frame), __ATOMIC_ACQ_REL)
-#endif
-
-static void tw_release_buffers(tw_frame *frame)
-{
-    for (int32_t c = 0; c < frame->columns_count && frame->buffers != NULL; c++) {
-        tw_free(frame->buffers[c].valid);
-        tw_free(frame->buffers[c].values);
-        tw_free(frame->buffers[c].data);
-    }
-    tw_free(frame->words);
-    tw_free(frame->columns);
-    tw_free(frame->buffers);
-    tw_free(frame->levels);
-    tw_free(frame);
-}
-
-static void tw_drop_pool(tw_pool *pool)
-{
-    if (pool == NULL || tw_let_go(pool) > 0)
+    tw_pool *pool;
+    if (frame == NULL || tw_let_go(frame) > 0)
         return;
-    if (pool->spare != NULL)
-        tw_release_buffers(pool->spare);
-    tw_free(pool);
-}
-
-/* A frame that nobody holds any more. */
-static void tw_free_frame(tw_frame *frame)
-{
-    tw_pool *pool = frame->pool;
     for (int32_t c = 0; c < frame->columns_count && frame->words != NULL; c++) {
         tw_drop_frame(frame->words[c]);
         frame->words[c] = NULL;
     }
-    if (pool != NULL)
-        frame = tw_swap_spare(pool, frame); /* the one that was spare before, if any */
-    if (frame != NULL)
-        tw_release_buffers(frame);
+    pool = frame->pool;
+    if (pool == NULL)
+        tw_release_frame(frame);
+    else
+        tw_keep_spare(pool, frame);
     tw_drop_pool(pool);
-}
-
-/* The spare frame, empty; NULL where there is none. */
-static tw_frame *tw_take_spare(tw_pool *pool)
-{
-    tw_frame *frame = tw_swap_spare(pool, NULL);
-    if (frame == NULL)
-        return NULL;
-    frame->holders = 1;
-    tw_hold(pool);
-    for (int32_t level = 0; level < frame->levels_count; level++)
-        frame->levels[level].length = frame->levels[level].touched = 0;
-    for (int32_t c = 0; c < frame->columns_count; c++) {
-        tw_buffers *b = frame->buffers + c;
-        size_t bytes = (size_t)(frame->levels[frame->columns[c].level].capacity + 7) / 8;
-        b->size = b->nulls = 0;
-        if (b->valid != NULL && bytes)
-            memset(b->valid, 0xFF, bytes);
-        if (frame->columns[c].kind == TW_COLUMN_BITS && bytes)
-            memset(b->values, 0, bytes);
-    }
-    return frame;
 }
 
 /* ---------------------------------------------------------------- new frames */
@@ -142,33 +76,45 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Gives back the room that nothing needs. */
-static void tw_trim(tw_frame *frame)
+/* Gives back the room that nothing needs; with `some_kept`, only where it is much, and not all of it. */
+static void tw_trim(tw_frame *frame, int some_kept)
 {
+    for (int32_t level = 0; level < frame->levels_count; level++) {
+        tw_level *l = frame->levels + level;
+        if (l->capacity <= l->length + (some_kept ? l->length / 4 : 0))
+            continue;
+        l->capacity = l->length + (some_kept ? l->length / 8 : 0);
+        for (int32_t c = l->first; c < l->end; c++)
+            if (frame->columns[c].level == level && frame->columns[c].kind != TW_COLUMN_STRUCT)
+                (void)tw_resize(&frame->buffers[c].values, tw_values_size(frame->columns + c, l->capacity));
+    }
     for (int32_t c = 0; c < frame->columns_count; c++) {
         tw_buffers *b = frame->buffers + c;
-        const tw_level *level = frame->levels + frame->columns[c].level;
-        if (level->capacity > level->length && frame->columns[c].kind != TW_COLUMN_STRUCT)
-            (void)tw_resize(&b->values, tw_values_size(frame->columns + c, level->length));
-        if (b->room > b->size)
-            (void)tw_resize(&b->data, b->size);
-        if (b->valid != NULL && b->nulls == 0) {
+        if (b->room > b->size + (some_kept ? b->size / 4 : 0)) {
+            b->room = b->size + (some_kept ? b->size / 8 : 0);
+            (void)tw_resize(&b->data, b->room);
+        }
+        if (b->valid != NULL && b->nulls == 0 && !some_kept) {
             tw_free(b->valid);
             b->valid = NULL;
         }
     }
 }
 
-/* Counts nulls; a frame that is not filled again is trimmed. It is not changed after that while somebody holds it. */
+/* Counts nulls, and trims. The frame is not changed after that while somebody holds it. */
 static void tw_complete(tw_frame *frame)
 {
+    tw_pool *pool = frame->pool;
     for (int32_t c = 0; c < frame->columns_count; c++) {
         tw_buffers *b = frame->buffers + c;
         if (b->valid != NULL)
             b->nulls = tw_count_nulls(b->valid, frame->levels[frame->columns[c].level].length);
     }
-    if (frame->pool == NULL)
-        tw_trim(frame);
+    if (pool != NULL && tw_bytes_of(frame) < TW_LEAST_KEPT) {
+        frame->pool = NULL;
+        tw_drop_pool(pool);
+    }
+    tw_trim(frame, frame->pool != NULL);
 }
 
 #endif

@@ -133,6 +133,43 @@ cdef class Shape:
         return 0
 
 
+cdef class Spares:
+    """Frames to be filled again, of at most so many bytes together: see column_pool.h. Threads may share them."""
+
+    cdef tw_pool *pool
+
+    def __cinit__(self, int64_t most):
+        self.pool = <tw_pool *>zeroed(sizeof(tw_pool))
+        self.pool.holders = 1
+        self.pool.most = most
+
+    def __dealloc__(self):
+        tw_drop_pool(self.pool)
+
+    cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
+        """An empty frame with room for `least` to `most` rows, or NULL."""
+        return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
+
+    cdef tw_frame *owned(self, tw_frame *frame) noexcept:
+        """The frame, which comes back here once nobody holds it."""
+        if frame != NULL:
+            frame.pool = self.pool
+            tw_hold(self.pool)
+        return frame
+
+    cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
+        """An empty frame for so many rows: one that held about as many, or a new one."""
+        cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
+        if frame == NULL:
+            return self.owned(shape.frame(rows, most))
+        frame.most = most
+        if tw_reserve(frame, 0, rows) < 0:
+            tw_drop_frame(frame)
+            raise MemoryError
+        frame.levels[0].touched = 0
+        return frame
+
+
 cdef int check(int fault) except -1:
     """Raise what a fault of growing stands for."""
     if fault == TW_NO_MEMORY:

@@ -73,6 +73,8 @@ struct tw_column_frame {
     tw_frame **words;    /* by column: the texts that its numbers stand for, or NULL */
     int64_t most;        /* elements of a list column, bytes of a text column */
     tw_pool *pool;       /* where it goes when nobody holds it any more; or NULL */
+    tw_frame *next;      /* the one behind it in the pool */
+    int64_t bytes;       /* of its buffers, while it is in the pool */
 };
 
 #if defined(_MSC_VER)

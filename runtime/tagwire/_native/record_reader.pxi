@@ -3,6 +3,7 @@
 
 cdef enum:
     MOST_BYTES = 0x7FFFFFFF  # of one column of a frame
+    SPARE_FRAMES = 4  # that may wait, if they are of the size that frames are to have
 
 
 @final
@@ -21,7 +22,7 @@ cdef class RecordColumns:
     cdef object limits, unpacked, file
     cdef int64_t guess
     cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
-    cdef tw_pool *pool
+    cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes):
         cdef RecordPlan plan
@@ -36,23 +37,17 @@ cdef class RecordColumns:
         self.limits = limits
         self.guess = 0
         self.room = []
-        self.pool = <tw_pool *>zeroed(sizeof(tw_pool))
-        self.pool.holders = 1
+        self.spares = Spares(SPARE_FRAMES * most_bytes)
         self.frame()
-
-    def __dealloc__(self):
-        tw_drop_pool(self.pool)
 
     cdef int frame(self) except -1:
         """Begin with empty columns."""
         self.b.bytes = 0
         self.made = Chunk()
-        self.made.frame = self.b.w.frame = tw_take_spare(self.pool)
+        self.made.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
         if self.made.frame != NULL:
             return 0
-        self.made.frame = self.b.w.frame = self.shape.frame(self.guess, MOST_BYTES)
-        self.made.frame.pool = self.pool
-        tw_hold(self.pool)
+        self.made.frame = self.b.w.frame = self.spares.owned(self.shape.frame(self.guess, MOST_BYTES))
         for index, size in enumerate(self.room):
             if size:
                 check(tw_make_room_for(self.made.frame, index, size))

@@ -18,6 +18,8 @@ __all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of"]
 
 _KEPT = 64
 """Plans that are kept: more than a job has kinds of messages."""
+_SPARE_BYTES = 1 << 25
+"""Memory that all native plans together keep for their next results."""
 _ERRORS = ("raise", "null", "column")
 
 
@@ -77,7 +79,7 @@ def _decoder(engine_name: str, wanted: Wanted) -> Any:
         from tagwire._engine import NotNative
 
         try:
-            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS)
+            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS, _spares())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureDecoder
@@ -96,12 +98,19 @@ def _encoder(engine_name: str, wanted: Wanted) -> Any:
         from tagwire._engine import NotNative
 
         try:
-            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS)
+            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS, _spares())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureEncoder
 
     return PureEncoder(everything, root, value, _layouts(wanted), message)
+
+
+@lru_cache(1)
+def _spares() -> Any:
+    from tagwire._columns import Spares
+
+    return Spares(_SPARE_BYTES)
 
 
 def _name(wanted: Wanted) -> str:

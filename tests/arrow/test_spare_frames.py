@@ -1,0 +1,178 @@
+"""The memory of columns that nobody holds any more is filled again: never too early, never with something left in it,
+and never without bound."""
+
+import gc
+import tracemalloc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from native_engine import native, traces
+
+import tagwire_messages as messages
+from tagwire.arrow import plans
+from tagwire.arrow.plans import Wanted
+from tagwire.limits import DEFAULT_LIMITS
+
+pytestmark = native
+METADATA: Any = messages.metadata_response
+MESSAGE: Any = METADATA.MetadataResponse
+VERSION = 12
+ROWS = 2000
+
+
+def metadata(random: Random) -> bytes:
+    """Null and not, true and false, lists of all lengths, tags: whatever may be left in a frame."""
+    topics = [
+        METADATA.MetadataResponseTopic(
+            name=None if random.random() < 0.3 else "t" * random.randrange(20),
+            is_internal=random.random() < 0.5,
+            unknown_tags={7: b"tag"} if random.random() < 0.2 else {},
+        )
+        for _ in range(random.randrange(4))
+    ]
+    cluster = None if random.random() < 0.5 else "cluster"
+    return bytes(MESSAGE(cluster_id=cluster, controller_id=random.randrange(9), topics=topics).encode(VERSION))
+
+
+def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
+    """Rows, some of which are null or refused."""
+    good = [metadata(random) for _ in range(50)]
+    made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
+    return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
+
+
+def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
+    """A decoder whose spare frames have so many bytes at most; with 0 every frame is a new one."""
+    spares = import_module("tagwire._columns").Spares(most)
+    wanted = Wanted(MESSAGE, (VERSION,), errors, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "_spares", lambda: spares)
+        return plans._decoder.__wrapped__("native", wanted)
+
+
+def decoded(decoder: Any, data: Any, errors: str = "raise") -> Any:
+    return pa.array(decoder.decode(data, None, errors, True, DEFAULT_LIMITS))
+
+
+def addresses(array: Any) -> list[int]:
+    return [buffer.address for buffer in array.buffers() if buffer is not None and buffer.size]
+
+
+def test_a_frame_is_filled_again() -> None:
+    data, decoder = rows(Random(1), ROWS), decoder_with(1 << 24)
+    first = decoded(decoder, data)
+    before, expected = addresses(first), first.to_pylist()
+    del first
+    again = decoded(decoder, data)
+    assert addresses(again) == before
+    assert again.to_pylist() == expected
+
+
+@pytest.mark.parametrize("held", ["array", "child", "capsule"])
+def test_what_somebody_holds_is_not_filled(held: str) -> None:
+    data, decoder = rows(Random(2), ROWS), decoder_with(1 << 24)
+    made = decoder.decode(data, None, "raise", True, DEFAULT_LIMITS)
+    expected = pa.array(made).to_pylist()
+    kept = {"array": pa.array, "child": lambda each: pa.array(each).field("topics"), "capsule": ArrayCapsule}[held](
+        made
+    )
+    del made
+    gc.collect()
+    for seed in range(3):
+        decoded(decoder, rows(Random(seed), ROWS))
+    found = (kept if held == "child" else pa.array(kept)).to_pylist()
+    assert found == ([row["topics"] for row in expected] if held == "child" else expected)
+
+
+class ArrayCapsule:
+    """Holds nothing but what was exported."""
+
+    def __init__(self, made: Any) -> None:
+        self.capsules = made.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self.capsules
+
+
+@pytest.mark.parametrize("errors", ["null", "column"])
+def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
+    random = Random(3)
+    decoder, fresh = decoder_with(1 << 24, errors), decoder_with(0, errors)
+    filled_again, before = 0, set[int]()
+    for _ in range(30):
+        data = rows(random, ROWS + random.randrange(-300, 300), random.choice([0, 0.1, 0.9]))
+        found = decoded(decoder, data, errors)
+        found.validate(full=True)
+        assert found.equals(decoded(fresh, data, errors))
+        filled_again += bool(before & set(addresses(found)))
+        before = set(addresses(found))
+        del found
+    assert filled_again > 10
+
+
+def test_other_columns_have_other_frames() -> None:
+    data = rows(Random(4), ROWS)
+    spares = import_module("tagwire._columns").Spares(1 << 24)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "_spares", lambda: spares)
+        decoders = [
+            plans._decoder.__wrapped__("native", Wanted(MESSAGE, (VERSION,), "raise", paths))
+            for paths in (None, ("topics.name",), ("cluster_id", "topics.is_internal"))
+        ]
+    expected = [decoded(decoder_with(0, paths=paths), data) for paths in (None, ("topics.name",))]
+    for _ in range(3):
+        for decoder, wanted in zip(decoders, expected, strict=False):
+            assert decoded(decoder, data).equals(wanted)
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("traced")
+@traces
+def test_what_waits_is_bounded() -> None:
+    data, most = rows(Random(5), ROWS), 1 << 20
+    decoder = decoder_with(most)
+    decoded(decoder, data[:10])
+    before = tracemalloc.get_traced_memory()[0]
+
+    def more() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    held = [decoded(decoder, data) for _ in range(30)]
+    assert more() > 4 * most
+    held.clear()
+    assert most / 2 < more() < most + 20_000
+    del decoder
+    assert more() < 20_000
+
+
+def test_threads_let_go_and_take_at_once() -> None:
+    decoder, fresh = decoder_with(1 << 22), decoder_with(0)
+    batches = [rows(Random(seed), ROWS) for seed in range(6)]
+    expected = [decoded(fresh, data) for data in batches]
+
+    def work(seed: int) -> bool:
+        random = Random(seed)
+        held: list[tuple[int, Any]] = []
+        for _ in range(60):
+            number = random.randrange(6)
+            held.append((number, decoded(decoder, batches[number])))
+            if len(held) > 3:
+                other, array = held.pop(random.randrange(3))
+                if not array.equals(expected[other]):
+                    return False
+        return all(array.equals(expected[number]) for number, array in held)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
