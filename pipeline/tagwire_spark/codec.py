@@ -17,7 +17,15 @@ from tagwire.errors import TagwireError
 from tagwire.message import Message
 from tagwire.registry import Registry, UnknownMessageError
 from tagwire.versions import Versions
-from tagwire_spark.arrow_types import ERROR_TYPE, fitted, spark_side, spark_type, with_error
+from tagwire_spark.arrow_types import (
+    ERROR_TYPE,
+    fitted,
+    has_other_bytes,
+    in_type,
+    spark_side,
+    spark_type,
+    with_error,
+)
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
@@ -96,20 +104,29 @@ class Decoding(NamedTuple):
             )
         except TagwireError as error:
             raise refusal(_placed(error, place)) from None
-        array = pa.array(column)
-        return fitted(with_error(array, data.is_null()) if self.permissive else array, arrow_type(self))
+        made = _types(self)
+        if self.permissive:
+            return fitted(with_error(pa.array(column), data.is_null()), made.type)
+        return fitted(pa.array(column), made.type) if made.has_other_bytes else in_type(column, made.type)
 
     @property
     def schema(self) -> StructType:
         """The struct of `decode` as a type of Spark's."""
-        found = spark_type(arrow_type(self))
+        found = spark_type(_types(self).type)
         assert isinstance(found, StructType)
         return found
 
 
+class _Types(NamedTuple):
+    """Of the structs that a decoding gives to Spark: the Arrow type, and whether columns must be cast to it."""
+
+    type: Any
+    has_other_bytes: bool
+
+
 @lru_cache(64)
-def arrow_type(wanted: Decoding) -> Any:
-    """The Arrow type of the structs that a decoding gives to Spark. Raises PipelineError."""
+def _types(wanted: Decoding) -> _Types:
+    """The types of a decoding. Raises PipelineError."""
     versions = wanted.versions if wanted.version is None else (wanted.version,)
     try:
         schema = arrow.schema(
@@ -117,8 +134,9 @@ def arrow_type(wanted: Decoding) -> Any:
         )
     except TagwireError as error:
         raise refusal(error) from None
-    fields = [pa.field(field.name, spark_side(field.type)) for field in pa.schema(schema)]
-    return pa.struct([*fields, pa.field("_error", ERROR_TYPE)] if wanted.permissive else fields)
+    found = pa.struct(pa.schema(schema))
+    fields = [*spark_side(found), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
+    return _Types(pa.struct(fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):
@@ -174,7 +192,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
         read.flag("strict", True),
         read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
     )
-    arrow_type(wanted)
+    _types(wanted)
     return wanted
 
 

@@ -64,9 +64,10 @@ def _mapping(wanted: Decoding, data: str, version: str | None, kept: list[str], 
         settle_worker()
         for batch in batches:
             structs = wanted.decode(batch.column(data), None if version is None else batch.column(version))
-            fields = [structs] if into is not None else structs.flatten()
-            names = [into] if into is not None else [field.name for field in structs.type]
-            yield pa.RecordBatch.from_arrays([*(batch.column(name) for name in kept), *fields], names=[*kept, *names])
+            made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
+            for place, name in enumerate(kept):
+                made = made.add_column(place, name, batch.column(name))
+            yield made
 
     return decode
 

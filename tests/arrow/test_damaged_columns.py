@@ -12,6 +12,7 @@ from native_engine import native
 from odd_values import with_odd_value
 
 import tagwire
+import tagwire_messages as messages
 from tagwire import EncodeError, Limits, arrow
 from tagwire.arrow.errors import described
 from tagwire.arrow.shape import Column, Selection, message_column
@@ -21,6 +22,7 @@ from tagwire.unknown_tags import NO_TAGS
 pytestmark = native
 EVERY = 12
 """Damaged rows of each sample."""
+LETTERS = bytes(range(0x41, 0x41 + 41))
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +45,17 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
         as_nulls = [row["value"] for row in expected]
         assert repr(columns_of(sample, rows, errors="null", **how)) == repr(as_nulls), sample
     assert len(samples()) * EVERY * 0.05 < refused < len(samples()) * EVERY
+
+
+@pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
+def test_one_odd_byte_at_each_place_of_texts_of_each_length(odd: bytes) -> None:
+    """Texts are looked at and copied by words, which overlap where they end."""
+    cls: Any = messages.DescribeGroupsRequest
+    texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in texts]
+    found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
+    is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
+    assert [row and row["groups"] for row in found] == [[text.decode()] if is_text else None for text in texts]
 
 
 @pytest.mark.slow

@@ -6,109 +6,10 @@
 #ifndef TAGWIRE_COLUMN_DECODE_H
 #define TAGWIRE_COLUMN_DECODE_H
 
-#include "column_steps.h"
-#include "utf8.h"
-
-typedef struct {
-    tw_reader r;
-    tw_frame *frame;
-} tw_walk;
+#include "column_take.h"
 
 static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at);
 static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at);
-
-/* ---------------------------------------------------------------- single values */
-
-#define TW_STORE(type, number)                              \
-    do {                                                    \
-        type stored = (type)(number);                       \
-        memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
-    } while (0)
-
-/* A value of fixed width, all of whose bytes are there; `values` is NULL where it is only checked. */
-static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *values, int64_t at)
-{
-    if (values == NULL)
-        return s->kind == TW_BOOL && *p > 1 ? TW_REFUSED : 0;
-    switch (s->kind) {
-    case TW_INT32:
-        TW_STORE(uint32_t, tw_get32(p));
-        break;
-    case TW_INT16:
-        TW_STORE(uint16_t, tw_get16(p));
-        break;
-    case TW_INT64:
-    case TW_UINT64:
-    case TW_FLOAT64:
-        TW_STORE(uint64_t, tw_get64(p));
-        break;
-    case TW_BOOL:
-        if (*p > 1)
-            return TW_REFUSED;
-        tw_put_bit(values, at, *p);
-        break;
-    case TW_INT8:
-    case TW_UINT8:
-        values[at] = *p;
-        break;
-    case TW_UINT16:
-        if (s->wide)
-            TW_STORE(uint32_t, tw_get16(p));
-        else
-            TW_STORE(uint16_t, tw_get16(p));
-        break;
-    case TW_UINT32:
-        if (s->wide)
-            TW_STORE(uint64_t, tw_get32(p));
-        else
-            TW_STORE(uint32_t, tw_get32(p));
-        break;
-    default:
-        memcpy(values + 16 * at, p, 16);
-    }
-    return 0;
-}
-
-static int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
-{
-    uint64_t x;
-    if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
-        return TW_REFUSED;
-    if (values == NULL)
-        return 0;
-    if (s->zigzag)
-        x = (uint64_t)tw_from_zigzag(x);
-    if (s->bits == 64 || s->wide)
-        TW_STORE(uint64_t, x);
-    else
-        TW_STORE(uint32_t, x);
-    return 0;
-}
-
-static int tw_take_null(const tw_step *s, tw_walk *w, int64_t at)
-{
-    if (!s->nullable)
-        return TW_REFUSED;
-    if (s->column >= 0)
-        tw_put_null(w->frame, s->column, at);
-    return 0;
-}
-
-/* Text or bytes with their length, or null. */
-static inline int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
-{
-    tw_reader *r = &w->r;
-    int64_t size = tw_read_length(r, s->length);
-    const uint8_t *p = r->p;
-    if (TW_UNLIKELY(size < 0))
-        return size == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
-    if (TW_UNLIKELY(size > s->longest || size > r->end - p))
-        return TW_REFUSED;
-    if (s->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
-        return TW_REFUSED;
-    r->p += size;
-    return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
-}
 
 /* ---------------------------------------------------------------- tag sections */
 
@@ -218,22 +119,26 @@ static int tw_take_section(const tw_steps *s, tw_walk *w, int64_t at)
 
 static inline int tw_take_items(const tw_steps *s, tw_walk *w, int64_t at)
 {
-    tw_reader *r = &w->r;
-    tw_buffers *buffers = w->frame->buffers;
-    for (const tw_step *step = s->items, *end = step + s->items_count; step < end; step++) {
+    tw_buffers *const buffers = w->frame->buffers;
+    const uint8_t *p = w->r.p, *const end = w->r.end;
+    for (const tw_step *step = s->items, *last = step + s->items_count; step < last; step++) {
         int fault, width = tw_width[step->kind];
         if (width) {
-            if (TW_UNLIKELY(r->end - r->p < step->run))
+            if (TW_UNLIKELY(end - p < step->run))
                 return TW_REFUSED;
-            fault = tw_take_fixed(step, r->p, step->column < 0 ? NULL : buffers[step->column].values, at);
-            r->p += width;
+            fault = tw_take_fixed(step, p, step->column < 0 ? NULL : buffers[step->column].values, at);
+            p += width;
         } else if (step->kind == TW_TEXT)
-            fault = tw_take_sized(step, w, at);
-        else
+            fault = tw_take_sized_at(step, w, &p, at);
+        else {
+            w->r.p = p;
             fault = tw_take_value(step, w, at);
+            p = w->r.p;
+        }
         if (TW_UNLIKELY(fault < 0))
             return fault;
     }
+    w->r.p = p;
     return 0;
 }
 

@@ -214,18 +214,41 @@ static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size
 
 /* ---------------------------------------------------------------- values */
 
+/* Few bytes, by two words that overlap: most texts are short, and a call costs more than copying them. */
+static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
+{
+    uint64_t first, last;
+    uint32_t half, other;
+    if (size >= 8) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + size - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + size - 8, &last, 8);
+    } else if (size >= 4) {
+        memcpy(&half, from, 4);
+        memcpy(&other, from + size - 4, 4);
+        memcpy(to, &half, 4);
+        memcpy(to + size - 4, &other, 4);
+    } else
+        for (int64_t index = 0; index < size; index++)
+            to[index] = from[index];
+}
+
 static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, const uint8_t *data, int64_t size)
 {
     tw_buffers *b = frame->buffers + column;
-    if (TW_UNLIKELY(size > b->room - b->size)) {
-        int fault = tw_grow_data(frame, b, b->size + size);
+    int64_t begin = b->size;
+    if (TW_UNLIKELY(size > b->room - begin)) {
+        int fault = tw_grow_data(frame, b, begin + size);
         if (fault < 0)
             return fault;
     }
-    if (size)
-        memcpy(b->data + b->size, data, (size_t)size);
-    b->size += size;
-    tw_put_offset(b, at + 1, b->size);
+    if (size > 0 && size <= 16)
+        tw_copy_short(b->data + begin, data, size);
+    else if (size)
+        memcpy(b->data + begin, data, (size_t)size);
+    b->size = begin + size;
+    tw_put_offset(b, at + 1, begin + size);
     return 0;
 }
 

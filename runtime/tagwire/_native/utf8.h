@@ -6,8 +6,7 @@
 #ifndef TAGWIRE_UTF8_H
 #define TAGWIRE_UTF8_H
 
-#include <stdint.h>
-#include <string.h>
+#include "compat.h"
 
 /* The bytes of the well-formed sequence that begins at `p`, where `left` are left; 0 where there is none. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
@@ -37,16 +36,33 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
+/* Whether all bytes are ASCII, by words; the last word overlaps the one before. */
+static inline int tw_is_ascii(const uint8_t *p, int64_t size)
+{
+    const uint8_t *end = p + size;
+    uint64_t word = 0, last;
+    uint32_t half, other;
+    if (size >= 8) {
+        for (; end - p > 8; p += 8) {
+            memcpy(&last, p, 8);
+            word |= last;
+        }
+        memcpy(&last, end - 8, 8);
+        return !((word | last) & 0x8080808080808080u);
+    }
+    if (size >= 4) {
+        memcpy(&half, p, 4);
+        memcpy(&other, end - 4, 4);
+        return !((half | other) & 0x80808080u);
+    }
+    return size == 0 || !((p[0] | p[size / 2] | end[-1]) & 0x80);
+}
+
 static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
-    uint64_t word;
-    while (end - p >= 8) {
-        memcpy(&word, p, 8);
-        if (word & 0x8080808080808080u)
-            break;
-        p += 8;
-    }
+    if (TW_LIKELY(tw_is_ascii(p, size)))
+        return 1;
     while (p < end) {
         int step = tw_utf8_sequence(p, end - p);
         if (step == 0)
