@@ -2,12 +2,12 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from terminal import on_terminal
 
 LEAVE_V0 = bytes.fromhex("00016700016d")
 ESCAPE = "\x1b["
@@ -19,34 +19,6 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=os.environ | environment, check=False)
-
-
-def on_terminal(*words: str, stdin: bytes, **environment: str) -> tuple[int, str]:
-    """Exit code, and what stood on the terminal that was its standard output and error."""
-    master, slave = pty.openpty()
-    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM", "COLUMNS")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tagwire_cli", *words],
-        stdin=subprocess.PIPE,
-        stdout=slave,
-        stderr=slave,
-        env=env | {"TERM": "xterm-256color", "COLUMNS": "200"} | environment,
-    )
-    os.close(slave)
-    assert process.stdin is not None
-    process.stdin.write(stdin)
-    process.stdin.close()
-    seen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not more:
-            break
-        seen += more
-    os.close(master)
-    return process.wait(), seen.decode().replace("\r\n", "\n")
 
 
 def test_bytes_go_through_a_pipe_unchanged() -> None:
@@ -104,7 +76,7 @@ def test_bytes_are_kept_off_a_terminal() -> None:
 
 
 def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:
-    code, text = on_terminal("demo", str(COMMITTED), stdin=b"", COLUMNS="80")
+    code, text = on_terminal("demo", str(COMMITTED), COLUMNS="80")
     assert code == 0 and ESCAPE in text and "librdkafka-2.16.0" in text
 
 
