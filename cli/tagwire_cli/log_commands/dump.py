@@ -57,7 +57,7 @@ def command(
       tagwire log dump alpha-0 --start-offset 12000 --json | head
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
     """
-    from tagwire_cli.log_commands.dumping import dump
+    from tagwire_cli.log_lines import dump
 
     registry = find_registry(package) if with_messages else None
     bounds = limits_of(limits)
