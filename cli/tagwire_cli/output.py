@@ -81,12 +81,12 @@ def write_bytes(data: bytes) -> None:
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """`write_bytes` for thousands of parts: they need not be out before the end. A closed standard output takes all."""
-    if sys.stdout is None:
-        yield len
+    """`write_bytes` for thousands of parts: they need not be out before the end."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # standard output was closed before the start
+        yield write_bytes
         return
     sys.stdout.flush()
-    stream = sys.stdout.buffer
     try:
         yield stream.write
     finally:
