@@ -2,11 +2,12 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["on_terminal"]
+__all__ = ["on_terminal", "screen"]
 
 _UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
 _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
@@ -39,3 +40,24 @@ def _read_to_end(master: int) -> bytes:
         if not more:
             return seen
         seen += more
+
+
+def screen(text: str) -> str:
+    """What is left on a terminal of all that was written to it, down to its cursor: bars are drawn and erased."""
+    rows, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
+        if part == "\n":
+            row, column = row + 1, 0
+            rows += [""] * (row == len(rows))
+        elif part == "\r":
+            column = 0
+        elif part == "\x1b[1A":
+            row = max(row - 1, 0)
+        elif part == "\x1b[2K":
+            rows[row] = ""
+        elif not part.startswith("\x1b"):
+            rows[row] = rows[row][:column].ljust(column) + part + rows[row][column + len(part) :]
+            column += len(part)
+        else:
+            assert part[-1] in "mhl", f"the terminal of the tests does not know {part!r}"
+    return "\n".join(rows[: row + 1])

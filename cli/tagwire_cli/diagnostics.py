@@ -19,7 +19,7 @@ from tagwire.errors import SpecError, TagwireError
 if TYPE_CHECKING:
     from tagwire_generator.problems import Problem
 
-__all__ = ["count", "is_coloured", "print_error", "print_json", "print_problems", "summary"]
+__all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
 
 
 class _Stream(Protocol):
@@ -74,8 +74,8 @@ def print_error(error: TagwireError) -> int:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 spec`, `2 specs`, `2 losses`."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number} {noun}{ending}"
 
 
@@ -86,7 +86,10 @@ def summary(problems: Sequence["Problem"]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Whether a stream is a terminal whose user has not set NO_COLOR; None is one that was closed at the start."""
-    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    return stream.isatty()
+    """Whether a stream is a terminal whose user has not set NO_COLOR."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: _Stream | None) -> bool:
+    """Whether a stream is one; None is one that was closed at the start."""
+    return stream is not None and stream.isatty()

@@ -14,8 +14,9 @@ from typing import Any, Final
 import click
 
 from tagwire_cli.diagnostics import is_coloured
+from tagwire_cli.progress import clear_bar
 
-__all__ = ["Column", "byte_writer", "print_table", "write_bytes", "write_json", "write_json_line"]
+__all__ = ["Column", "byte_writer", "print_table", "write_bytes", "write_json", "write_json_line", "write_line"]
 
 _GAP: Final = "  "
 
@@ -32,6 +33,7 @@ class Column:
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows under their titles."""
+    clear_bar()
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)
         return
@@ -69,6 +71,11 @@ def write_json_line(value: Any) -> None:
     write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
 
 
+def write_line(text: str) -> None:
+    """The text in UTF-8, whatever the terminal's encoding is."""
+    write_bytes(_encoded(text))
+
+
 def _encoded(text: str) -> bytes:
     """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -76,6 +83,7 @@ def _encoded(text: str) -> bytes:
 
 def write_bytes(data: bytes) -> None:
     """Exactly these bytes."""
+    clear_bar()
     click.echo(data, nl=False)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,7 +10,10 @@ from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_of
-from tagwire_cli.output import write_json_line
+from tagwire_cli.output import write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.log.salvage import SalvageReport
 
 __all__ = ["command"]
 
@@ -47,14 +51,18 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
         for partition in found:
             for report in salvage(partition, output, format, limits_of(limits), tell):
                 lost += report.lost_bytes
-                problems = [problem._asdict() for problem in report.problems]
-                if as_json:
-                    fields = report._asdict() | {"file": str(report.file), "problems": problems}
-                    write_json_line(fields)
-                    continue
-                kept = f"{count(report.batches, 'whole batch').replace('batchs', 'batches')}"
-                click.echo(f"{report.file}: {kept}, {count(report.records, 'record')} kept")
-                for problem in report.problems:
-                    click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
+                (_tell_json if as_json else _tell_text)(report)
     if lost:
         raise click.exceptions.Exit(1)
+
+
+def _tell_json(report: "SalvageReport") -> None:
+    problems = [problem._asdict() for problem in report.problems]
+    write_json_line(report._asdict() | {"file": str(report.file), "problems": problems})
+
+
+def _tell_text(report: "SalvageReport") -> None:
+    """What was kept, and then what was not."""
+    write_line(f"{report.file}: {count(report.batches, 'whole batch')}, {count(report.records, 'record')} kept")
+    for problem in report.problems:
+        click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
