@@ -13,10 +13,19 @@ from typing import Any, Final
 
 import click
 
-from tagwire_cli.diagnostics import is_coloured
+from tagwire_cli.diagnostics import is_coloured, is_terminal
 from tagwire_cli.progress import clear_bar
 
-__all__ = ["Column", "byte_writer", "print_table", "write_bytes", "write_json", "write_json_line", "write_line"]
+__all__ = [
+    "Column",
+    "byte_writer",
+    "print_table",
+    "refuse_terminal",
+    "write_bytes",
+    "write_json",
+    "write_json_line",
+    "write_line",
+]
 
 _GAP: Final = "  "
 
@@ -85,6 +94,12 @@ def write_bytes(data: bytes) -> None:
     """Exactly these bytes."""
     clear_bar()
     click.echo(data, nl=False)
+
+
+def refuse_terminal() -> None:
+    """For commands that write bytes, before they begin. Raises click.UsageError where these would go to a terminal."""
+    if is_terminal(sys.stdout):
+        raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
 
 
 @contextmanager

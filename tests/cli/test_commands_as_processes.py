@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from terminal import on_terminal
 
+from tagwire.records import Record, build
+
 LEAVE_V0 = bytes.fromhex("00016700016d")
+MESSAGE = build([Record(5, 300, b"k", b"v")], "v1").encode()
 ESCAPE = "\x1b["
 COMMITTED = Path(__file__).parents[1] / "data/captures/captures.jsonl.gz"
 
@@ -68,11 +71,30 @@ def test_the_fault_is_red_on_a_terminal() -> None:
     assert code == 1 and ESCAPE + "1;31m" in fault
 
 
-def test_bytes_are_kept_off_a_terminal() -> None:
-    json_text = b'{"groupId": "g", "memberId": "m"}'
-    code, text = on_terminal("encode", "LeaveGroupRequest", "0", stdin=json_text)
+WRITERS = pytest.mark.parametrize(
+    ("words", "data", "written"),
+    [
+        (["encode", "LeaveGroupRequest", "0"], b'{"groupId": "g", "memberId": "m"}', LEAVE_V0),
+        (["assemble"], b'00 01 "g" 00 01 "m"', LEAVE_V0),
+        (["convert", "v1"], MESSAGE, MESSAGE),
+    ],
+)
+
+
+@WRITERS
+def test_bytes_are_kept_off_a_terminal(words: list[str], data: bytes, written: bytes) -> None:
+    code, text = on_terminal(*words, stdin=data)
     assert code == 2 and "use --hex" in text
-    assert on_terminal("encode", "LeaveGroupRequest", "0", "--hex", stdin=json_text) == (0, "00016700016d\n")
+    hex_data = data.hex().encode() if words[0] == "convert" else data
+    assert on_terminal(*words, "--hex", stdin=hex_data) == (0, f"{written.hex()}\n")
+
+
+@WRITERS
+def test_bytes_for_a_standard_output_that_is_closed(words: list[str], data: bytes, written: bytes) -> None:
+    assert run(*words, stdin=data).stdout == written
+    command = " ".join([sys.executable, "-m", "tagwire_cli", *words, ">&-"])
+    result = subprocess.run(["sh", "-c", command], input=data, capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:

@@ -6,7 +6,7 @@ import click
 
 from tagwire_cli import completion
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 
@@ -39,6 +39,8 @@ def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, li
     """
     from tagwire.records import convert, format_of, read_batches
 
+    if not is_hex:
+        refuse_terminal()
     target = format_of(to)
     out = bytearray()
     lost = 0
