@@ -1,5 +1,6 @@
 """Progress bars, and the lines that commands print meanwhile: on one terminal, and on two ends."""
 
+import re
 import subprocess
 import sys
 import time
@@ -94,3 +95,9 @@ def test_closed_streams(words: list[str], closed: str) -> None:
     found = away_from_terminals(words)
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (found.returncode, "")
+
+
+@pytest.mark.parametrize("name", ["verify"])
+def test_a_segment_alone_has_progress(words: list[str]) -> None:
+    _, seen = on_terminal("log", "verify", f"logs/stock-0/{0:020}.log")
+    assert f"{BAR}verify " in re.sub(r"[\r\n]|\x1b\[2K", "", seen)

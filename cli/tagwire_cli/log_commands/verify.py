@@ -65,7 +65,7 @@ def _reports(
             yield from verify_directory_files(folder)
     for each in found:
         if isinstance(each, Segment):
-            yield from verify_segment(each.path, format, limits)
+            yield from verify_segment(each.path, format, limits, tell)
         else:
             yield from verify_partition(each, format, limits, tell)
 
