@@ -226,8 +226,9 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (("dump", "missing"), 2, "does not exist"),
-        (("dump", "."), 1, "there is no partition in it"),
+        (("dump", "empty"), 1, "there is no partition in it"),
         (("salvage", "a.log", "--output", "b"), 1, "name the folder of its partition"),
+        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a segment alone can't be salvaged"),
         (("dump", "a.log", "--format", "v22"), 1, "there is no record format"),
         (("dump", "a.log", "--limit", "x=1"), 2, "is no NAME=N"),
         (("shrink",), 2, "No such command"),
@@ -237,9 +238,12 @@ def test_what_is_refused(
     arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("a.log").write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
+    Path("empty").mkdir()
+    for path in (Path("a.log"), Path("c-0", SEGMENT)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
     found, _, err = run(*arguments)
-    assert found == code and sentence in err
+    assert found == code and sentence in err and not Path("b").exists()
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")

@@ -9,7 +9,7 @@ import click
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
-from tagwire_cli.log_paths import byte_progress, partitions_of
+from tagwire_cli.log_paths import byte_progress, partitions_below
 from tagwire_cli.output import write_json_line, write_line
 
 if TYPE_CHECKING:
@@ -40,12 +40,9 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
     Examples:
       tagwire log salvage broken/alpha-0 --output saved
     """
-    from tagwire.log import LogPathError, Partition
     from tagwire.log.salvage import salvage
 
-    found = [each for each in partitions_of(paths) if isinstance(each, Partition)]
-    if len(found) == 0:
-        raise LogPathError("a segment alone can't be salvaged; name the folder of its partition")
+    found = [each for path in paths for each in partitions_below(path, "salvaged")]
     lost = 0
     with byte_progress("salvage", found) as tell:
         for partition in found:
