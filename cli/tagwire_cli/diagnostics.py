@@ -26,7 +26,12 @@ class _Stream(Protocol):
     def isatty(self) -> bool: ...
 
 
-_COLOURS = {"error": "bold red", "warning": "bold yellow"}
+class _Graded(Protocol):
+    @property
+    def severity(self) -> str: ...
+
+
+_COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
@@ -79,8 +84,8 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{ending}"
 
 
-def summary(problems: Sequence["Problem"]) -> str:
-    """`2 errors, 1 warning`, or `no problems`."""
+def summary(problems: Sequence[_Graded]) -> str:
+    """`2 errors, 1 warning`, or `no problems`. They are those of specs, or findings about designs."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 

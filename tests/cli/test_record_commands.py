@@ -79,17 +79,24 @@ def test_explain_a_fault_in_packed_bytes() -> None:
 
 
 def test_lint() -> None:
-    code, out, _ = run("lint", str(SPECS / "records"))
+    code, out, err = run("lint", str(SPECS / "records"))
     assert code == 0 and out.decode().count("TL03") == 1
+    assert err == "1 note in 3 record formats\n"
     code, out, _ = run("lint", "--json", str(SPECS / "drafts" / "smaller_batches" / "RecordBatchV3.json"))
     assert code == 1 and json.loads(out)[0]["rule"] == "TL01"
+
+
+def test_lint_looks_at_record_formats_only() -> None:
+    folder = SPECS / "drafts" / "kip482_rpcs"
+    assert run("lint", str(folder)) == (0, b"", "no problems in 0 record formats\n")
 
 
 def test_collide() -> None:
     drafts = SPECS / "drafts"
     code, out, _ = run("collide", str(drafts / "kip82_int"), str(drafts / "kip87"))
     assert code == 1 and "TL21" in out.decode() and "both have version 3 of ProduceRequest" in out.decode()
-    assert run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))[0] == 0
+    found = run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))
+    assert found == (0, b"", "no problems in 2 designs\n")
     assert run("collide", str(drafts / "kip87"))[0] == 2
 
 
