@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli import completion
+from tagwire_cli.format_names import FormatName
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import refuse_terminal, write_bytes
 
@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 
 @click.command("convert")
-@click.argument("to", metavar="FORMAT", shell_complete=completion.formats)
+@click.argument("to", metavar="FORMAT", type=FormatName())
 @click.argument("file", metavar="[FILE]", default="-", type=click.Path(allow_dash=True))
 @click.option(
     "--from",
@@ -20,7 +20,7 @@ __all__ = ["command"]
     default="auto",
     show_default=True,
     metavar="NAME",
-    shell_complete=completion.formats,
+    type=FormatName(or_auto=True),
     help="The format of the input.",
 )
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
