@@ -156,6 +156,8 @@ def test_state(logs: Path) -> None:
     assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
     code, out, _ = run("state", logs)
     assert code == 0 and "complete commit" in out and "alpha-delrec" in out
+    code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
+    assert (code, out) == (1, "") and "a segment alone can't be folded; name the folder of its partition" in err
     code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
     assert code == 1 and "none of these partitions" in err
 
