@@ -102,6 +102,20 @@ def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:
     assert code == 0 and ESCAPE in text and "librdkafka-2.16.0" in text
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "latin-1:strict", "cp437"])
+def test_tables_with_what_has_no_code(tmp_path: Path, encoding: str) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + "/é鉄".encode() + b"\xff-0"))
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(MESSAGE)
+    for words in (["stat"], ["convert", "--codec", "gzip", "--output", str(tmp_path / "to")]):
+        found = run("log", words[0], str(folder), *words[1:], PYTHONIOENCODING=encoding, PYTHONUTF8="1")
+        assert (found.returncode, found.stderr) == (0, b"")
+        text = found.stdout.decode(encoding.partition(":")[0])
+        kept = "鉄" if encoding == "utf-8:strict" else r"\u9244"
+        assert f"/é{kept}\\udcff-0/" in text
+
+
 # ---------------------------------------------------------------- a project with messages of its own
 
 SETTINGS = """\
