@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 _GAP: Final = "  "
+_PROSE: Final = 30
+"""Columns that are wider than this are folded between words, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +59,26 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """As wide as the terminal, if words fit in: a path or a number in pieces can't be read, nor copied."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, len(_GAP), 0, 0))
+    wanted = 0
+    for number, column in enumerate(columns):
+        cells = [column.title, *(row[number] for row in rows)]
+        width = max(map(cell_len, cells))
+        is_prose = width > _PROSE and any(" " in cell.strip() for cell in cells)
         justify: Any = "right" if column.is_number else "left"
-        table.add_column(column.title, justify=justify, style=column.style, overflow="fold")
+        table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
+        wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
         table.add_row(*map(Text, row))  # Text: a cell is never markup
-    Console(file=sys.stdout, highlight=False).print(table)
+    console = Console(file=sys.stdout, highlight=False)
+    console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
+    console.print(table)
 
 
 def write_json(value: Any) -> None:

@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from terminal import on_terminal
+from terminal import on_terminal, screen
 
 from tagwire.records import Record, build
 
@@ -100,6 +101,15 @@ def test_bytes_for_a_standard_output_that_is_closed(words: list[str], data: byte
 def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:
     code, text = on_terminal("demo", str(COMMITTED), COLUMNS="80")
     assert code == 0 and ESCAPE in text and "librdkafka-2.16.0" in text
+
+
+def test_a_table_on_a_terminal_keeps_words_whole(tmp_path: Path) -> None:
+    path = tmp_path / f"{'a' * 50}.log"
+    path.write_bytes(MESSAGE)
+    code, text = on_terminal("log", "stat", str(path), COLUMNS="80")
+    title, row = re.sub(r"\x1b\[[\d;]*m", "", screen(text)).splitlines()
+    assert code == 0 and title.split()[:3] == ["file", "bytes", "batches"]
+    assert row.split()[:2] == [str(path), str(len(MESSAGE))] and row.split()[-2:] == ["v1", "none"]
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
