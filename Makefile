@@ -106,7 +106,8 @@ WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
     tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py \
     tests/arrow tests/records tests/runtime/test_record_layouts.py \
-    tests/log/test_dump_lines.py tests/log/test_columns.py tests/log/test_column_faults.py tests/log/test_column_messages.py tests/log/test_moving.py
+    tests/log/test_dump_lines.py tests/log/test_columns.py tests/log/test_column_faults.py tests/log/test_column_messages.py \
+    tests/log/test_moving.py
 sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
 	rm -rf $(SANITIZE)
 	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \

@@ -1,5 +1,6 @@
 """The entry point: the script exists in every installation, so it must explain a missing extra."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -16,6 +17,7 @@ _EXTRAS = {
 
 def main() -> None:
     """Run `tagwire`; exits with 0 (fine), 1 (findings or bad data) or 2 (usage)."""
+    _escape_what_has_no_code()
     try:
         from tagwire_cli.app import app
 
@@ -26,6 +28,12 @@ def main() -> None:
             raise
         sys.stderr.write(f"tagwire: {error.name} is missing; bring it with: pip install 'tagwire[{extra}]'\n")
         sys.exit(2)
+
+
+def _escape_what_has_no_code() -> None:
+    """Tables and other text show as an escape what standard output's encoding lacks, such as a path's odd bytes."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

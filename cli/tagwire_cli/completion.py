@@ -1,4 +1,4 @@
-"""What a shell offers at the next word: messages, versions, rules, formats, packages, limits.
+"""What a shell offers at the next word: messages, versions, rules, packages, limits.
 
 click asks these functions while a person types, so they are quick (a message's
 class is loaded only where its versions are wanted), and never fail: where there
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "components",
-    "formats",
     "kinds",
     "limits",
     "messages",
@@ -106,15 +105,6 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
     typed = incomplete.upper()
     return [CompletionItem(id, help=title) for id, title in (titles | LOG_RULES).items() if id.startswith(typed)]
-
-
-@_quiet
-def formats(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The names of record formats, and `auto` where that is the default."""
-    from tagwire.records.formats import format_names
-
-    is_found_out = param.default == "auto" or ctx.command.name == "explain"
-    return _starting([*format_names(), *(["auto"] if is_found_out else [])], incomplete)
 
 
 @_quiet

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli.diagnostics import summary
 from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, of_design, print_github, print_sarif
 
@@ -44,8 +45,8 @@ def output_options(command: Callable[..., None]) -> Callable[..., None]:
     return choice(command)
 
 
-def tell(findings: "Sequence[Finding]", form: str) -> None:
-    """Print the findings; exit status 1 if one of them is an error."""
+def tell(findings: "Sequence[Finding]", form: str, looked_at: str) -> None:
+    """Print the findings, and as text what was looked at; exit status 1 if one of them is an error."""
     if form == "json":
         write_json([finding.as_dict() for finding in findings])
     elif form == "github":
@@ -56,5 +57,6 @@ def tell(findings: "Sequence[Finding]", form: str) -> None:
         for finding in findings:
             place = f"{finding.path}: " if finding.path else ""
             click.echo(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
+        click.echo(f"{summary(findings)} in {looked_at}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -19,14 +19,19 @@ from tagwire.errors import SpecError, TagwireError
 if TYPE_CHECKING:
     from tagwire_generator.problems import Problem
 
-__all__ = ["count", "is_coloured", "print_error", "print_json", "print_problems", "summary"]
+__all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
 
 
 class _Stream(Protocol):
     def isatty(self) -> bool: ...
 
 
-_COLOURS = {"error": "bold red", "warning": "bold yellow"}
+class _Graded(Protocol):
+    @property
+    def severity(self) -> str: ...
+
+
+_COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
@@ -74,19 +79,22 @@ def print_error(error: TagwireError) -> int:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 spec`, `2 specs`, `2 losses`."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number} {noun}{ending}"
 
 
-def summary(problems: Sequence["Problem"]) -> str:
-    """`2 errors, 1 warning`, or `no problems`."""
+def summary(problems: Sequence[_Graded]) -> str:
+    """`2 errors, 1 warning`, or `no problems`. They are those of specs, or findings about designs."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Whether a stream is a terminal whose user has not set NO_COLOR; None is one that was closed at the start."""
-    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    return stream.isatty()
+    """Whether a stream is a terminal whose user has not set NO_COLOR."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: _Stream | None) -> bool:
+    """Whether a stream is one; None is one that was closed at the start."""
+    return stream is not None and stream.isatty()

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tagwire_cli import completion
+from tagwire_cli.format_names import FormatName
 
 __all__ = [
     "conversion_options",
@@ -38,7 +38,7 @@ def format_option(function: F) -> F:
         default="auto",
         show_default=True,
         metavar="NAME",
-        shell_complete=completion.formats,
+        type=FormatName(or_auto=True),
         help="The format of the batches: docs/records.md.",
     )(function)
 
@@ -57,7 +57,7 @@ def conversion_options(function: F) -> F:
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
     """The option `--to`, with what else click is to know of it."""
-    return click.option("--to", metavar="FORMAT", shell_complete=completion.formats, **more)
+    return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 
 def whatif_options(function: F) -> F:
@@ -70,7 +70,7 @@ def whatif_options(function: F) -> F:
         click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page."),
         click.option("--html", type=page, metavar="FILE", help="Write a page with plots."),
         conversion_options,
-        click.option("--against", metavar="FORMAT", shell_complete=completion.formats, help=against_help),
+        click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
         new_format_option(required=True, help="The format to try."),
         paths_argument,
     ):

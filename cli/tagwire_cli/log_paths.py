@@ -68,13 +68,13 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 
 @contextmanager
 def byte_progress(
-    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1
+    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
     """A function to be told how many more bytes of their segments were read; None if nobody watches.
 
-    All of them are read so many times.
+    All of them are read so many times. `prints_all_along` is that of `progress_bar`.
     """
-    with progress_bar(label) as tell:
+    with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:
             yield None
             return

@@ -13,11 +13,23 @@ from typing import Any, Final
 
 import click
 
-from tagwire_cli.diagnostics import is_coloured
+from tagwire_cli.diagnostics import is_coloured, is_terminal
+from tagwire_cli.progress import clear_bar
 
-__all__ = ["Column", "byte_writer", "print_table", "write_bytes", "write_json", "write_json_line"]
+__all__ = [
+    "Column",
+    "byte_writer",
+    "print_table",
+    "refuse_terminal",
+    "write_bytes",
+    "write_json",
+    "write_json_line",
+    "write_line",
+]
 
 _GAP: Final = "  "
+_PROSE: Final = 30
+"""Columns that are wider than this are folded between words, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,7 @@ class Column:
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows under their titles."""
+    clear_bar()
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)
         return
@@ -46,17 +59,26 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """As wide as the terminal, if words fit in: a path or a number in pieces can't be read, nor copied."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, len(_GAP), 0, 0))
+    wanted = 0
+    for number, column in enumerate(columns):
+        cells = [column.title, *(row[number] for row in rows)]
+        width = max(map(cell_len, cells))
+        is_prose = width > _PROSE and any(" " in cell.strip() for cell in cells)
         justify: Any = "right" if column.is_number else "left"
-        table.add_column(column.title, justify=justify, style=column.style, overflow="fold")
+        table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
+        wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
         table.add_row(*map(Text, row))  # Text: a cell is never markup
-    Console(file=sys.stdout, highlight=False).print(table)
+    console = Console(file=sys.stdout, highlight=False)
+    console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
+    console.print(table)
 
 
 def write_json(value: Any) -> None:
@@ -69,6 +91,11 @@ def write_json_line(value: Any) -> None:
     write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
 
 
+def write_line(text: str) -> None:
+    """The text in UTF-8, whatever the terminal's encoding is."""
+    write_bytes(_encoded(text))
+
+
 def _encoded(text: str) -> bytes:
     """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -76,17 +103,24 @@ def _encoded(text: str) -> bytes:
 
 def write_bytes(data: bytes) -> None:
     """Exactly these bytes."""
+    clear_bar()
     click.echo(data, nl=False)
+
+
+def refuse_terminal() -> None:
+    """For commands that write bytes, before they begin. Raises click.UsageError where these would go to a terminal."""
+    if is_terminal(sys.stdout):
+        raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
 
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """`write_bytes` for thousands of parts: they need not be out before the end. A closed standard output takes all."""
-    if sys.stdout is None:
-        yield len
+    """`write_bytes` for thousands of parts: they need not be out before the end."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # standard output was closed before the start
+        yield write_bytes
         return
     sys.stdout.flush()
-    stream = sys.stdout.buffer
     try:
         yield stream.write
     finally:

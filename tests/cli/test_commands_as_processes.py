@@ -2,14 +2,18 @@
 
 import json
 import os
-import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from terminal import on_terminal, screen
+
+from tagwire.records import Record, build
 
 LEAVE_V0 = bytes.fromhex("00016700016d")
+MESSAGE = build([Record(5, 300, b"k", b"v")], "v1").encode()
 ESCAPE = "\x1b["
 COMMITTED = Path(__file__).parents[1] / "data/captures/captures.jsonl.gz"
 
@@ -19,34 +23,6 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=os.environ | environment, check=False)
-
-
-def on_terminal(*words: str, stdin: bytes, **environment: str) -> tuple[int, str]:
-    """Exit code, and what stood on the terminal that was its standard output and error."""
-    master, slave = pty.openpty()
-    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM", "COLUMNS")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tagwire_cli", *words],
-        stdin=subprocess.PIPE,
-        stdout=slave,
-        stderr=slave,
-        env=env | {"TERM": "xterm-256color", "COLUMNS": "200"} | environment,
-    )
-    os.close(slave)
-    assert process.stdin is not None
-    process.stdin.write(stdin)
-    process.stdin.close()
-    seen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not more:
-            break
-        seen += more
-    os.close(master)
-    return process.wait(), seen.decode().replace("\r\n", "\n")
 
 
 def test_bytes_go_through_a_pipe_unchanged() -> None:
@@ -96,16 +72,58 @@ def test_the_fault_is_red_on_a_terminal() -> None:
     assert code == 1 and ESCAPE + "1;31m" in fault
 
 
-def test_bytes_are_kept_off_a_terminal() -> None:
-    json_text = b'{"groupId": "g", "memberId": "m"}'
-    code, text = on_terminal("encode", "LeaveGroupRequest", "0", stdin=json_text)
+WRITERS = pytest.mark.parametrize(
+    ("words", "data", "written"),
+    [
+        (["encode", "LeaveGroupRequest", "0"], b'{"groupId": "g", "memberId": "m"}', LEAVE_V0),
+        (["assemble"], b'00 01 "g" 00 01 "m"', LEAVE_V0),
+        (["convert", "v1"], MESSAGE, MESSAGE),
+    ],
+)
+
+
+@WRITERS
+def test_bytes_are_kept_off_a_terminal(words: list[str], data: bytes, written: bytes) -> None:
+    code, text = on_terminal(*words, stdin=data)
     assert code == 2 and "use --hex" in text
-    assert on_terminal("encode", "LeaveGroupRequest", "0", "--hex", stdin=json_text) == (0, "00016700016d\n")
+    hex_data = data.hex().encode() if words[0] == "convert" else data
+    assert on_terminal(*words, "--hex", stdin=hex_data) == (0, f"{written.hex()}\n")
+
+
+@WRITERS
+def test_bytes_for_a_standard_output_that_is_closed(words: list[str], data: bytes, written: bytes) -> None:
+    assert run(*words, stdin=data).stdout == written
+    command = " ".join([sys.executable, "-m", "tagwire_cli", *words, ">&-"])
+    result = subprocess.run(["sh", "-c", command], input=data, capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_the_demo_on_a_terminal_has_a_table_of_its_width() -> None:
-    code, text = on_terminal("demo", str(COMMITTED), stdin=b"", COLUMNS="80")
+    code, text = on_terminal("demo", str(COMMITTED), COLUMNS="80")
     assert code == 0 and ESCAPE in text and "librdkafka-2.16.0" in text
+
+
+def test_a_table_on_a_terminal_keeps_words_whole(tmp_path: Path) -> None:
+    path = tmp_path / f"{'a' * 50}.log"
+    path.write_bytes(MESSAGE)
+    code, text = on_terminal("log", "stat", str(path), COLUMNS="80")
+    title, row = re.sub(r"\x1b\[[\d;]*m", "", screen(text)).splitlines()
+    assert code == 0 and title.split()[:3] == ["file", "bytes", "batches"]
+    assert row.split()[:2] == [str(path), str(len(MESSAGE))] and row.split()[-2:] == ["v1", "none"]
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "latin-1:strict", "cp437"])
+def test_tables_with_what_has_no_code(tmp_path: Path, encoding: str) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + "/é鉄".encode() + b"\xff-0"))
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(MESSAGE)
+    for words in (["stat"], ["convert", "--codec", "gzip", "--output", str(tmp_path / "to")]):
+        found = run("log", words[0], str(folder), *words[1:], PYTHONIOENCODING=encoding, PYTHONUTF8="1")
+        assert (found.returncode, found.stderr) == (0, b"")
+        text = found.stdout.decode(encoding.partition(":")[0])
+        kept = "鉄" if encoding == "utf-8:strict" else r"\u9244"
+        assert f"/é{kept}\\udcff-0/" in text
 
 
 # ---------------------------------------------------------------- a project with messages of its own

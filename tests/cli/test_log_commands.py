@@ -156,6 +156,8 @@ def test_state(logs: Path) -> None:
     assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
     code, out, _ = run("state", logs)
     assert code == 0 and "complete commit" in out and "alpha-delrec" in out
+    code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
+    assert (code, out) == (1, "") and "a segment alone can't be folded; name the folder of its partition" in err
     code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
     assert code == 1 and "none of these partitions" in err
 
@@ -226,9 +228,11 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (("dump", "missing"), 2, "does not exist"),
-        (("dump", "."), 1, "there is no partition in it"),
+        (("dump", "empty"), 1, "there is no partition in it"),
         (("salvage", "a.log", "--output", "b"), 1, "name the folder of its partition"),
-        (("dump", "a.log", "--format", "v22"), 1, "there is no record format"),
+        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a segment alone can't be salvaged"),
+        (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
+        (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
         (("dump", "a.log", "--limit", "x=1"), 2, "is no NAME=N"),
         (("shrink",), 2, "No such command"),
     ],
@@ -237,9 +241,12 @@ def test_what_is_refused(
     arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("a.log").write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
+    Path("empty").mkdir()
+    for path in (Path("a.log"), Path("c-0", SEGMENT)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
     found, _, err = run(*arguments)
-    assert found == code and sentence in err
+    assert found == code and sentence in err and not Path("b").exists()
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")

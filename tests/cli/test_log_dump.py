@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from terminal import on_terminal
 
 from tagwire.compression import pack, unpack
 from tagwire.layout_reader import decode
@@ -111,21 +111,8 @@ def test_what_stands_before_a_fault_is_printed_before_it(
 
 @FORMS
 def test_lines_on_a_terminal_have_no_bar_among_them(segment: Path, form: list[str]) -> None:
-    master, slave = pty.openpty()
-    process = subprocess.Popen([*DUMP, str(segment), *form], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL)
-    os.close(slave)
-    seen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not more:
-            break
-        seen += more
-    os.close(master)
-    assert process.wait() == 0
-    assert seen.decode().replace("\r\n", "\n") == in_shell(segment, form, "").stdout
+    whole = in_shell(segment, form, "").stdout
+    assert on_terminal("log", "dump", str(segment), *form) == (0, whole)
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -39,17 +39,20 @@ def test_convert_in_hex() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "data", "sentence"),
+    ("arguments", "data", "code", "sentence"),
     [
-        (("convert", "v22"), ONE, "there is no record format 'v22'"),
-        (("convert", "v2"), ONE[:-1], "found length"),
-        (("explain", "--format", "v22"), ONE, "there is no record format 'v22'"),
-        (("explain", "--format", "auto", "--request"), ONE, "--request or --format, not both"),
+        (("convert", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("convert", "auto"), ONE, 2, "there is no record format 'auto'"),
+        (("convert", "v2", "--from", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("convert", "v2"), ONE[:-1], 1, "found length"),
+        (("explain", "--format", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("explain", "--format", "auto", "--request"), ONE, 2, "--request or --format, not both"),
+        (("whatif", "--to", "v3", "--against", "v22", "."), b"", 2, "there is no record format 'v22'"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], data: bytes, sentence: str) -> None:
-    code, _, err = run(*arguments, data=data)
-    assert code in (1, 2) and sentence in err
+def test_what_is_refused(arguments: tuple[str, ...], data: bytes, code: int, sentence: str) -> None:
+    found, _, err = run(*arguments, data=data)
+    assert found == code and sentence in err
 
 
 def test_explain_shows_what_packed_bytes_hold() -> None:
@@ -79,17 +82,24 @@ def test_explain_a_fault_in_packed_bytes() -> None:
 
 
 def test_lint() -> None:
-    code, out, _ = run("lint", str(SPECS / "records"))
+    code, out, err = run("lint", str(SPECS / "records"))
     assert code == 0 and out.decode().count("TL03") == 1
+    assert err == "1 note in 3 record formats\n"
     code, out, _ = run("lint", "--json", str(SPECS / "drafts" / "smaller_batches" / "RecordBatchV3.json"))
     assert code == 1 and json.loads(out)[0]["rule"] == "TL01"
+
+
+def test_lint_looks_at_record_formats_only() -> None:
+    folder = SPECS / "drafts" / "kip482_rpcs"
+    assert run("lint", str(folder)) == (0, b"", "no problems in 0 record formats\n")
 
 
 def test_collide() -> None:
     drafts = SPECS / "drafts"
     code, out, _ = run("collide", str(drafts / "kip82_int"), str(drafts / "kip87"))
     assert code == 1 and "TL21" in out.decode() and "both have version 3 of ProduceRequest" in out.decode()
-    assert run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))[0] == 0
+    found = run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))
+    assert found == (0, b"", "no problems in 2 designs\n")
     assert run("collide", str(drafts / "kip87"))[0] == 2
 
 
@@ -97,6 +107,12 @@ def test_collide() -> None:
 def test_rules_are_explained(rule: str) -> None:
     code, out, _ = run("rule", rule)
     assert code == 0 and out.decode().startswith(rule)
+
+
+@pytest.mark.parametrize(("rule", "near"), [("tl2", "TL2"), ("TW6008", "TW608"), ("TWL999", "TWL")])
+def test_a_rule_that_there_is_not(rule: str, near: str) -> None:
+    code, _, err = run("rule", rule)
+    assert code == 2 and f"did you mean {near}" in err
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,11 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
+    for where in (folder, segment):  # from an offset on that none has any more
+        assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
+        with pytest.raises(log.LogError) as behind:
+            list(log.read(where, start_offset=1 << 40))
+        assert (behind.value.rule, behind.value.offset) == ("TWL101", position)
 
 
 def test_only_the_last_segment_may_be_cut_off(copy_of: CopyOf) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from tagwire_cli.input_bytes import InputError, read_bytes
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 
@@ -32,6 +32,8 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
     """
     from tagwire.assembling import assemble
 
+    if not is_hex:
+        refuse_terminal()
     try:
         text = read_bytes(file, is_hex=False).decode("utf-8-sig")
     except UnicodeDecodeError as error:

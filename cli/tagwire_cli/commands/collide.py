@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from tagwire_cli.designs import output_options, read_design, tell
+from tagwire_cli.diagnostics import count
 
 __all__ = ["command"]
 
@@ -26,4 +27,5 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
         raise click.UsageError("a design can't collide with itself: name two or more.")
     from tagwire_generator.collide import Design, collide
 
-    tell(collide([Design(path, read_design(path)) for path in paths]), "json" if as_json else form)
+    findings = collide([Design(path, read_design(path)) for path in paths])
+    tell(findings, "json" if as_json else form, count(len(paths), "design"))

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli import completion
+from tagwire_cli.format_names import FormatName
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 
 
 @click.command("convert")
-@click.argument("to", metavar="FORMAT", shell_complete=completion.formats)
+@click.argument("to", metavar="FORMAT", type=FormatName())
 @click.argument("file", metavar="[FILE]", default="-", type=click.Path(allow_dash=True))
 @click.option(
     "--from",
@@ -20,7 +20,7 @@ __all__ = ["command"]
     default="auto",
     show_default=True,
     metavar="NAME",
-    shell_complete=completion.formats,
+    type=FormatName(or_auto=True),
     help="The format of the input.",
 )
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
@@ -39,6 +39,8 @@ def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, li
     """
     from tagwire.records import convert, format_of, read_batches
 
+    if not is_hex:
+        refuse_terminal()
     target = format_of(to)
     out = bytearray()
     lost = 0

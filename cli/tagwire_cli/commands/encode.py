@@ -1,6 +1,5 @@
 """`tagwire encode`: JSON to bytes, a message or a stream of frames."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import click
 from tagwire_cli import completion, frame_json
 from tagwire_cli.frame_stream import at
 from tagwire_cli.json_input import json_lines, json_values, read_json
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import refuse_terminal, write_bytes
 from tagwire_cli.packages import find_registry, package_option, require_headers
 from tagwire_cli.words import message_of, one_file
 
@@ -53,8 +52,8 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
       echo '{}' | tagwire encode --frame request ListGroupsRequest 0 --hex
     """
     registry = find_registry(package)
-    if not as_hex and sys.stdout.isatty():
-        raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
+    if not as_hex:
+        refuse_terminal()
     if kind is None:
         message, version, files = message_of(registry, words)
         if as_lines and not as_hex:

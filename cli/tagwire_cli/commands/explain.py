@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.format_names import FormatName
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
 from tagwire_cli.packages import error_note, find_registry, package_option
@@ -27,7 +28,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
     "--format",
     "format_name",
     metavar="NAME",
-    shell_complete=completion.formats,
+    type=FormatName(or_auto=True),
     help="The input is record batches of this format, or auto.",
 )
 @click.option("--guess", is_flag=True, help="Find out what the input is.")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from tagwire_cli.designs import output_options, read_design, tell
+from tagwire_cli.diagnostics import count
 
 __all__ = ["command"]
 
@@ -25,6 +26,6 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """
     from tagwire_generator.lint import lint
 
-    tell(
-        [finding for path in paths for spec in read_design(path) for finding in lint(spec)], "json" if as_json else form
-    )
+    formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
+    findings = [finding for spec in formats for finding in lint(spec)]
+    tell(findings, "json" if as_json else form, count(len(formats), "record format"))

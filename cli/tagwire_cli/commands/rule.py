@@ -2,6 +2,7 @@
 
 import difflib
 import textwrap
+from itertools import takewhile
 
 import click
 
@@ -43,7 +44,8 @@ def command(rule_id: str | None) -> None:
         return
     rule = rules.get(rule_id.upper())
     if rule is None:
-        near = difflib.get_close_matches(rule_id.upper(), rules, 1)
+        family = [each for each in (*rules, *LOG_RULES) if _letters(each) == _letters(rule_id.upper())]
+        near = difflib.get_close_matches(rule_id.upper(), family, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}`tagwire rule` lists them all", param_hint="ID")
     click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")
@@ -52,3 +54,8 @@ def command(rule_id: str | None) -> None:
     for title, text in (("released", example.old), ("bad", example.bad), ("good", example.good)):
         if text:
             click.echo(f"\n{title}:\n" + textwrap.indent("\n".join(example_lines(text)), "    "))
+
+
+def _letters(rule_id: str) -> str:
+    """What an id begins with: TW, TL, TWL."""
+    return "".join(takewhile(str.isalpha, rule_id))

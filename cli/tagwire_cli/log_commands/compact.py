@@ -11,7 +11,7 @@ import click
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
-from tagwire_cli.output import Column, print_table, write_bytes, write_json_line
+from tagwire_cli.output import Column, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
@@ -120,7 +120,7 @@ def _compacted(
     from tagwire.log.convert import carry_directory_files
 
     found: list[Partition] = partitions_below(path, "compacted")
-    with byte_progress("compact", found, _ROUNDS) as tell:
+    with byte_progress("compact", found, _ROUNDS, prints_all_along=explain is not None) as tell:
         for partition in found:
             yield compact_partition(partition, target_of(partition, path, output), compaction, tell, explain)
     for folder, target in log_folders(found, path, output):
@@ -141,7 +141,7 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
     from tagwire.log.compaction import KEPT, REMOVED
 
     what, why = ("kept", KEPT[reason]) if reason in KEPT else ("removed", REMOVED[reason])
-    write_bytes(f"{record.offset}\t{what}\t{why}\n".encode())
+    write_line(f"{record.offset}\t{what}\t{why}")
 
 
 def _print(report: "CompactReport") -> None:
@@ -160,7 +160,7 @@ def _print(report: "CompactReport") -> None:
         click.echo()
         print_table(_REASONS, rows)
         click.echo()
-    click.echo(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
+    write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
 
 
 def _row(segment: "SegmentReport") -> tuple[str, ...]:

@@ -1,8 +1,6 @@
 """`tagwire log dump`: the records of segments."""
 
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,13 +55,12 @@ def command(
       tagwire log dump alpha-0 --start-offset 12000 --json | head
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
     """
-    from tagwire_cli.log_commands.dumping import dump
+    from tagwire_cli.log_lines import dump
 
     registry = find_registry(package) if with_messages else None
     bounds = limits_of(limits)
     found = list(partitions_of(paths))
-    is_seen = sys.stdout is not None and sys.stdout.isatty()  # a bar would stand among the lines
-    with byte_writer() as write, nullcontext() if is_seen else byte_progress("dump", found) as tell:
+    with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
         for each in found:
             begin = _begin(each, start_offset, from_log_start)
             for size in dump(each, begin, format, bounds, registry, write, partial=partial, as_json=as_json):

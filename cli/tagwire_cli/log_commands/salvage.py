@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
-from tagwire_cli.log_paths import byte_progress, partitions_of
-from tagwire_cli.output import write_json_line
+from tagwire_cli.log_paths import byte_progress, partitions_below
+from tagwire_cli.output import write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.log.salvage import SalvageReport
 
 __all__ = ["command"]
 
@@ -36,25 +40,26 @@ def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, lim
     Examples:
       tagwire log salvage broken/alpha-0 --output saved
     """
-    from tagwire.log import LogPathError, Partition
     from tagwire.log.salvage import salvage
 
-    found = [each for each in partitions_of(paths) if isinstance(each, Partition)]
-    if len(found) == 0:
-        raise LogPathError("a segment alone can't be salvaged; name the folder of its partition")
+    found = [each for path in paths for each in partitions_below(path, "salvaged")]
     lost = 0
     with byte_progress("salvage", found) as tell:
         for partition in found:
             for report in salvage(partition, output, format, limits_of(limits), tell):
                 lost += report.lost_bytes
-                problems = [problem._asdict() for problem in report.problems]
-                if as_json:
-                    fields = report._asdict() | {"file": str(report.file), "problems": problems}
-                    write_json_line(fields)
-                    continue
-                kept = f"{count(report.batches, 'whole batch').replace('batchs', 'batches')}"
-                click.echo(f"{report.file}: {kept}, {count(report.records, 'record')} kept")
-                for problem in report.problems:
-                    click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
+                (_tell_json if as_json else _tell_text)(report)
     if lost:
         raise click.exceptions.Exit(1)
+
+
+def _tell_json(report: "SalvageReport") -> None:
+    problems = [problem._asdict() for problem in report.problems]
+    write_json_line(report._asdict() | {"file": str(report.file), "problems": problems})
+
+
+def _tell_text(report: "SalvageReport") -> None:
+    """What was kept, and then what was not."""
+    write_line(f"{report.file}: {count(report.batches, 'whole batch')}, {count(report.records, 'record')} kept")
+    for problem in report.problems:
+        click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)

@@ -8,7 +8,7 @@ import click
 
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import paths_argument
-from tagwire_cli.log_paths import byte_progress, partitions_of
+from tagwire_cli.log_paths import byte_progress, partitions_below
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_registry, package_option
 
@@ -75,10 +75,9 @@ def command(paths: Sequence[Path], as_json: bool, limits: Sequence[str], package
       tagwire log state /var/lib/kafka/data
       tagwire log state /var/lib/kafka/data --json | jq '.groups["billing"].offsets'
     """
-    from tagwire.log import Partition
     from tagwire.log.state import state
 
-    found = [each for each in partitions_of(paths) if isinstance(each, Partition)]
+    found = [each for path in paths for each in partitions_below(path, "folded")]
     with byte_progress("state", found) as tell:
         states = state(found, find_registry(package), limits=limits_of(limits), tell=tell)
     if as_json:

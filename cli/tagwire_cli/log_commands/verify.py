@@ -11,7 +11,7 @@ from tagwire_cli.diagnostics import count
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_of
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output import write_line
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -43,7 +43,8 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     with byte_progress("verify", found) as tell:
         for report in _reports(paths, found, format, limits_of(limits), tell):
             files, problems = files + 1, problems + len(report.problems)
-            write_bytes((_json(report) if as_json else _text(report)).encode("utf-8", "backslashreplace"))
+            for line in [_json(report)] if as_json else _lines(report):
+                write_line(line)
     if not as_json:
         click.echo(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
     if problems:
@@ -64,15 +65,15 @@ def _reports(
             yield from verify_directory_files(folder)
     for each in found:
         if isinstance(each, Segment):
-            yield from verify_segment(each.path, format, limits)
+            yield from verify_segment(each.path, format, limits, tell)
         else:
             yield from verify_partition(each, format, limits, tell)
 
 
 def _json(report: "FileReport") -> str:
     problems = [problem._asdict() for problem in report.problems]
-    return json.dumps(report._asdict() | {"file": str(report.file), "problems": problems}, ensure_ascii=False) + "\n"
+    return json.dumps(report._asdict() | {"file": str(report.file), "problems": problems}, ensure_ascii=False)
 
 
-def _text(report: "FileReport") -> str:
-    return "".join(f"{report.file}:{each.position}: {each.rule} {each.message}\n" for each in report.problems)
+def _lines(report: "FileReport") -> list[str]:
+    return [f"{report.file}:{each.position}: {each.rule} {each.message}" for each in report.problems]

@@ -86,11 +86,14 @@ class Segment:
                 start = hint
         except LogError:
             start = 0
-        place = None
-        for place in scan.places(start):
-            if place.last_offset >= offset:
-                return place.position
-        return place.position + place.size if place else 0
+        try:
+            for place in scan.places(start):
+                if place.last_offset >= offset:
+                    return place.position
+                start = place.position + place.size
+        except LogError:
+            pass  # for whoever reads on from there: what is cut off may be left out
+        return start
 
     # ------------------------------------------------------------ what stands beside it
 

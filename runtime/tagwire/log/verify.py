@@ -47,10 +47,12 @@ Tell = Callable[[int], None]
 """Is told how many more bytes of segments were read."""
 
 
-def verify_segment(path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS) -> Iterator[FileReport]:
-    """A segment and its indexes; the rest of its partition is not looked at."""
+def verify_segment(
+    path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
+) -> Iterator[FileReport]:
+    """A segment and its indexes; the rest of its partition is not looked at. `tell` as for `verify_partition`."""
     rules = BatchRules([])
-    yield from _Verifier(rules, format, limits, None).segment(Segment(path), None)
+    yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 
 
 def verify_partition(

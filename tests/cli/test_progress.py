@@ -1,0 +1,103 @@
+"""Progress bars, and the lines that commands print meanwhile: on one terminal, and on two ends."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import on_terminal, screen
+
+from tagwire.records import Record, build
+
+COMMANDS = {
+    "dump": ["dump"],
+    "stat": ["stat"],
+    "verify": ["verify"],
+    "verify as json": ["verify", "--json"],
+    "salvage": ["salvage", "--output", "to"],
+    "salvage as json": ["salvage", "--json", "--output", "to"],
+    "compact": ["compact", "--now", "0", "--output", "to"],
+    "compact, explained": ["compact", "--explain", "--now", "0", "--output", "to"],
+    "compact, explained as json": ["compact", "--explain", "--json", "--now", "0", "--output", "to"],
+    "convert": ["convert", "--to", "v1", "--output", "to"],
+    "convert as json": ["convert", "--json", "--to", "v1", "--output", "to"],
+}
+LINES_ALL_ALONG = {"dump", "compact, explained", "compact, explained as json"}
+REFUSE_DAMAGE = ("compact", "convert", "dump", "stat")
+BAR = "\x1b[?25l"
+"""A bar begins with this: the cursor is hidden."""
+each_command = pytest.mark.parametrize("name", COMMANDS)
+
+
+@pytest.fixture
+def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command about three partitions of two segments, damaged where that does not stop it."""
+    monkeypatch.chdir(tmp_path)
+    command = COMMANDS[name]
+    for partition in range(3):
+        folder = Path(f"logs/stock-{partition}")
+        folder.mkdir(parents=True)
+        for base in (0, 40):
+            batches = [build([Record(base + n, 7, b"k%d" % n, b"v" * 50)], "v2").encode() for n in range(40)]
+            if command[0] not in REFUSE_DAMAGE:
+                batches[partition] = batches[partition][:-1] + b"?"
+            (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+    return ["log", command[0], "logs", *command[1:]]
+
+
+def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tagwire_cli", *words]
+    found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
+    if Path("to").exists():  # the command runs once more
+        Path("to").rename("before")
+    return found
+
+
+@each_command
+def test_one_terminal_for_lines_and_bar(name: str, words: list[str]) -> None:
+    expected = away_from_terminals(words, subprocess.STDOUT)
+    code, seen = on_terminal(*words, NO_COLOR="1")
+    assert (code, screen(seen)) == (expected.returncode, expected.stdout)
+    assert (BAR in seen) == (name not in LINES_ALL_ALONG)
+
+
+@each_command
+def test_standard_output_elsewhere(name: str, words: list[str]) -> None:
+    expected = away_from_terminals(words)
+    code, seen = on_terminal(*words, stdout=Path("out"))
+    assert (code, Path("out").read_text()) == (expected.returncode, expected.stdout)
+    assert screen(seen) == expected.stderr and BAR in seen and f"{words[1]} " in seen
+
+
+@pytest.mark.parametrize("name", ["stat"])
+def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
+    """Drawing takes longer than reading: a log of small batches took some thirty times as long on a terminal."""
+    begin = time.monotonic()
+    _, seen = on_terminal(*words, stdout=Path("out"))
+    assert seen.count("stat ") <= 10 * (time.monotonic() - begin) + 3 < 3 * 2 * 40
+
+
+@pytest.mark.parametrize("name", ["stat", "salvage"])
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TTY_INTERACTIVE": "0"}])
+def test_a_terminal_that_can_erase_nothing(words: list[str], environment: dict[str, Any]) -> None:
+    expected = away_from_terminals(words)
+    code, seen = on_terminal(*words, stdout=Path("out"), **environment)
+    assert (code, seen) == (expected.returncode, expected.stderr)
+
+
+@pytest.mark.parametrize("name", ["stat"])
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(words: list[str], closed: str) -> None:
+    command = " ".join([sys.executable, "-m", "tagwire_cli", *words, closed])
+    found = away_from_terminals(words)
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (found.returncode, "")
+
+
+@pytest.mark.parametrize("name", ["verify"])
+def test_a_segment_alone_has_progress(words: list[str]) -> None:
+    _, seen = on_terminal("log", "verify", f"logs/stock-0/{0:020}.log")
+    assert f"{BAR}verify " in re.sub(r"[\r\n]|\x1b\[2K", "", seen)

@@ -1,0 +1,63 @@
+"""A terminal for commands of `tagwire`: what a person before it would have seen."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["on_terminal", "screen"]
+
+_UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
+_USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
+
+
+def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
+    """Exit code, and what stood on the terminal that was its standard error, and its output unless that is a file."""
+    master, slave = pty.openpty()
+    env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
+    out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    command = [sys.executable, "-m", "tagwire_cli", *words]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=slave, env=env)
+    for descriptor in {slave, out}:
+        os.close(descriptor)
+    assert process.stdin is not None
+    process.stdin.write(stdin)
+    process.stdin.close()
+    seen = _read_to_end(master)
+    os.close(master)
+    return process.wait(), seen.decode().replace("\r\n", "\n")
+
+
+def _read_to_end(master: int) -> bytes:
+    seen = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            return seen
+        if not more:
+            return seen
+        seen += more
+
+
+def screen(text: str) -> str:
+    """What is left on a terminal of all that was written to it, down to its cursor: bars are drawn and erased."""
+    rows, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
+        if part == "\n":
+            row, column = row + 1, 0
+            rows += [""] * (row == len(rows))
+        elif part == "\r":
+            column = 0
+        elif part == "\x1b[1A":
+            row = max(row - 1, 0)
+        elif part == "\x1b[2K":
+            rows[row] = ""
+        elif not part.startswith("\x1b"):
+            rows[row] = rows[row][:column].ljust(column) + part + rows[row][column + len(part) :]
+            column += len(part)
+        else:
+            assert part[-1] in "mhl", f"the terminal of the tests does not know {part!r}"
+    return "\n".join(rows[: row + 1])
