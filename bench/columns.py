@@ -200,9 +200,10 @@ def measured(shape: Shape, rounds: int, progress: Callable[[str], None]) -> Iter
 
 
 def threads(shape: Shape, rounds: int) -> float:
-    """How many times as fast two threads go through pieces of the array: wall time, each round beside itself, the median.
+    """How many times as fast two threads go through pieces of the array: wall time, the median of rounds.
 
-    For long enough that it counts for little how long it takes to wake a thread, and to move it to an idle core.
+    One thread and two in turn, for long enough that it counts for little how long it takes to wake a thread, and to
+    move it to an idle core.
     """
     size = len(shape.data) // _PIECES
     pieces = [shape.data[number * size : (number + 1) * size] for number in range(_PIECES)]

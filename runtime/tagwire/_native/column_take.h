@@ -5,6 +5,11 @@
 #include "column_steps.h"
 #include "utf8.h"
 
+/* From 16 - n on: the high bits of n bytes, and nothing of those behind them. */
+static const uint8_t tw_high_bits[32] = {
+    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+};
+
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -85,6 +90,23 @@ static int tw_take_null(const tw_step *s, tw_walk *w, int64_t at)
     return 0;
 }
 
+/* A text of up to 16 bytes, where as many can be read and written: two words each way whatever its length, since a
+ * branch that depends on that is guessed wrongly for every other text. What is behind it the next one overwrites.
+ * 0 where a byte of it is not ASCII. */
+static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
+{
+    int64_t begin = b->size;
+    uint64_t words[2], bits[2];
+    memcpy(words, p, 16);
+    memcpy(bits, tw_high_bits + 16 - size, 16);
+    if (TW_UNLIKELY((words[0] & bits[0]) | (words[1] & bits[1])))
+        return 0;
+    memcpy(b->data + begin, words, 16);
+    b->size = begin + size;
+    tw_put_offset(b, at + 1, begin + size);
+    return 1;
+}
+
 /* Text or bytes with their length, or null, at *place: a local of who calls, since all that is written to columns might
  * be the reader itself as far as a compiler knows. */
 static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t **place, int64_t at)
@@ -103,9 +125,14 @@ static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t *
         return size == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
     if (TW_UNLIKELY(size > s->longest || size > end - p))
         return TW_REFUSED;
+    *place = p + size;
+    if (size <= 16 && end - p >= 16 && s->column >= 0) {
+        tw_buffers *b = w->frame->buffers + s->column;
+        if (b->room - b->size >= 16 && tw_put_short(b, at, p, size))
+            return 0;
+    }
     if (s->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
         return TW_REFUSED;
-    *place = p + size;
     return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
 }
 
