@@ -16,6 +16,7 @@ from jars import AVRO, PROTOBUF
 from measure import noop, rounds
 from message_samples import SHAPES, Shape, make_messages
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from tagwire_spark import decode_messages, from_message
 from tagwire_spark.codec import decoding, message_class
@@ -75,7 +76,7 @@ def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -
     data = spark.read.parquet(str(parquet)).select("kafka")
     few = data.limit(min(options.messages, _SLOW)).repartition(2).cache()
     arguments = (shape.message, shape.version, shape.options)
-    source = spark.read.format("kafka_log").schema(f"message {shape.schema.simpleString()}")
+    source = spark.read.format("kafka_log").schema(StructType([StructField("message", shape.schema)]))
     source = source.options(message=shape.message, version=shape.version, **shape.options)
     whole = {
         DECODE: decode_messages(data, *arguments, data="kafka", into=None),
@@ -86,7 +87,8 @@ def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -
     slow = {name: few.select(_plain(shape, through_arrow=name != PLAIN[0])("kafka").alias("m")) for name in PLAIN}
     _agree(shape, whole)
     _agree(shape, {DECODE: decode_messages(few, *arguments, data="kafka"), **slow})
-    whole = {"parquet, the bytes alone": data, CEILING: data.mapInArrow(_ready(shape), shape.ddl), **whole}
+    ready = data.mapInArrow(_ready(shape), whole[DECODE].schema)
+    whole = {"parquet, the bytes alone": data, CEILING: ready, **whole}
     rows = few.count()
     return {name: Contender(df, options.messages) for name, df in whole.items()} | {
         name: Contender(df, rows) for name, df in slow.items()

@@ -135,7 +135,9 @@ def _types(wanted: Decoding) -> _Types:
     except TagwireError as error:
         raise refusal(error) from None
     found = pa.struct(pa.schema(schema))
-    fields = [*spark_side(found), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
+    fields = list(spark_side(found))
+    if wanted.permissive:  # where a row can't be decoded, all are null
+        fields = [*(field.with_nullable(True) for field in fields), pa.field("_error", ERROR_TYPE)]
     return _Types(pa.struct(fields), has_other_bytes(found))
 
 

@@ -48,7 +48,9 @@ def decode_messages(
         if name not in df.columns:
             raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(df.columns)}.")
     inner = wanted.schema
-    made = list(inner.fields) if into is None else [StructField(into, inner)]
+    # A message that is null itself has no fields that are not.
+    columns = [StructField(field.name, field.dataType) for field in inner.fields]
+    made = columns if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
         raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")

@@ -14,6 +14,7 @@ import pyarrow.compute
 from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
+from tagwire_spark.asked_columns import asked_batch
 from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
@@ -67,7 +68,7 @@ def _made(columns: Columns, split: Split, query: LogQuery, schema: Any, names: l
     if not schema.names:  # count() may need no column at all
         nothing = pa.Array.from_buffers(pa.struct([]), columns["rows"], [None], children=[])
         return pa.RecordBatch.from_struct_array(nothing)
-    return pa.RecordBatch.from_arrays([made[name] for name in schema.names], schema=schema)
+    return asked_batch(made, schema, split.file)
 
 
 # ---------------------------------------------------------------- which rows

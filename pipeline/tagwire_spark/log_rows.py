@@ -11,7 +11,8 @@ from tagwire.log.damage import Damage, Found
 from tagwire.log.errors import LogError, placed
 from tagwire.records import Record
 from tagwire_spark.arrow_types import arrow_schema, spark_type
-from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.asked_columns import asked_batch
+from tagwire_spark.errors import described, refusal
 from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder, record_places
 from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
@@ -19,7 +20,7 @@ from tagwire_spark.log_query import LogQuery
 from tagwire_spark.log_read import begun_scan, split_pieces
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["check_schema", "full_schema", "rows_of"]
+__all__ = ["full_schema", "rows_of"]
 
 _ROWS: Final = 20_000
 """Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
@@ -38,18 +39,6 @@ def full_schema(query: LogQuery) -> StructType:
     if query.message is not None and not query.by_batch:
         schema.add(_MESSAGE, query.message.schema)
     return schema
-
-
-def check_schema(schema: StructType, query: LogQuery) -> None:
-    """Refuse a schema that asks for columns that there are not, or of other types."""
-    there = {field.name: field.dataType for field in full_schema(query)}
-    for field in schema:
-        if field.name not in there:
-            text = f"kafka_log has no column {field.name} here, but {', '.join(there)}."
-            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
-        if field.dataType != there[field.name]:
-            found, expected = field.dataType.simpleString(), there[field.name].simpleString()
-            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name} is {expected}, not {found}.")
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
@@ -153,8 +142,8 @@ class _Rows:
             assert self.query.message is not None
             places = record_places(self.split.file, arrays["offset"])
             arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
-        rows, count = [arrays[name] for name in self.schema.names], self.builder.rows
+        count = self.builder.rows
         self.builder.clear()
-        if not rows:  # count() may need no column at all
+        if not self.schema.names:  # count() may need no column at all
             return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
-        return (pa.RecordBatch.from_arrays(rows, schema=self.schema),)
+        return (asked_batch(arrays, self.schema, self.split.file),)

@@ -19,10 +19,11 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from tagwire_spark.asked_columns import check_asked
 from tagwire_spark.log_filters import narrowed
 from tagwire_spark.log_plan import packed, plan
 from tagwire_spark.log_query import STREAM_OPTIONS, LogQuery, log_query
-from tagwire_spark.log_rows import check_schema, full_schema, rows_of
+from tagwire_spark.log_rows import full_schema, rows_of
 from tagwire_spark.log_target import check_columns, log_target
 from tagwire_spark.log_writer import LogWriter
 
@@ -44,7 +45,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
         query = log_query(self.options)
-        check_schema(schema, query)
+        check_asked(self.name(), schema, full_schema(query))
         # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, schema)
@@ -56,7 +57,7 @@ class LogSource(DataSource):
         except ImportError as error:  # limits and triggers came with PySpark 4.2
             raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
         asked = stream_query(self.options)
-        check_schema(schema, asked.query)
+        check_asked(self.name(), schema, full_schema(asked.query))
         return LogStreamReader(asked, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -15,8 +15,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from tagwire_spark.arrow_types import ERROR_TYPE, arrow_schema, spark_type
+from tagwire_spark.asked_columns import asked_batch, check_asked
 from tagwire_spark.codec import Decoding, decoding, find_registry, message_class
-from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_query import paths_of
 from tagwire_spark.options import Options, invalid
 from tagwire_spark.rpc_exchanges import exchange_row, exchanges, refused
@@ -122,12 +122,7 @@ class RpcSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
         query = rpc_query(self.options)
-        there = {field.name: field.dataType for field in full_schema(query)}
-        for field in schema:
-            if there.get(field.name) != field.dataType:
-                wanted = f"{field.name} of type {field.dataType.simpleString()}"
-                text = f"kafka_rpc has no column {wanted}, but {full_schema(query).simpleString()}."
-                raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+        check_asked(self.name(), schema, full_schema(query))
         return RpcReader(query, schema)
 
 
@@ -163,7 +158,7 @@ def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
                     )
                 else:
                     arrays[name] = pa.array(values, schema.field(name).type)
-            yield pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema)
+            yield asked_batch(arrays, schema, file)
 
 
 def _structs(wanted: Decoding, bodies: list[bytes | None], versions: list[int]) -> Any:
