@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 from native_engine import native, traces
 
 import tagwire_messages as messages
+from tagwire import log
 from tagwire.arrow import plans
 from tagwire.arrow.plans import Wanted
 from tagwire.limits import DEFAULT_LIMITS
+from tagwire.records import Record, build
 
 pytestmark = native
 METADATA: Any = messages.metadata_response
@@ -51,7 +54,7 @@ def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
     spares = import_module("tagwire._columns").Spares(most)
     wanted = Wanted(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "_spares", lambda: spares)
+        patch.setattr(plans, "spare_frames", lambda: spares)
         return plans._decoder.__wrapped__("native", wanted)
 
 
@@ -121,12 +124,47 @@ def test_other_columns_have_other_frames() -> None:
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "_spares", lambda: spares)
+        patch.setattr(plans, "spare_frames", lambda: spares)
         decoders = [plans._decoder.__wrapped__("native", Wanted(MESSAGE, (VERSION,), "raise", each)) for each in paths]
     expected = [decoded(decoder_with(0, paths=each), data) for each in paths]
     for _ in range(3):
         for decoder, wanted in zip(decoders, expected, strict=True):
             assert decoded(decoder, data).equals(wanted)
+
+
+def segment(path: Path, random: Random) -> Path:
+    """A log of records with null and other keys, headers and values; `path` is one of its columns."""
+    path.mkdir()
+    file = path / f"{0:020}.log"
+    records = [
+        Record(
+            number,
+            1_700_000_000_000,
+            None if random.random() < 0.5 else b"k",
+            None if random.random() < 0.1 else b"v" * random.randrange(60),
+            [("h", b"1")] * random.randrange(3),
+        )
+        for number in range(ROWS + random.randrange(ROWS))
+    ]
+    file.write_bytes(build(records, "v2", compression=random.choice(["none", "gzip"])).encode())
+    return file
+
+
+def test_logs_that_are_read_one_behind_the_other(tmp_path: Path) -> None:
+    """Each has a reader of its own, which uses the memory of the one before."""
+    files = [segment(tmp_path / f"t-{seed}", Random(seed)) for seed in range(8)]
+    for file in files:
+        [rows] = map(pa.array, log.columns(file))
+        found = pa.record_batch(rows)
+        found.validate(full=True)
+        assert found.column("offset").to_pylist() == list(range(len(found)))
+        records = [record for batch in log.read(file) for record in batch]
+        for name in ("key", "value"):
+            assert found.column(name).to_pylist() == [getattr(record, name) for record in records]
+        assert set(found.column("file").to_pylist()) == {str(file)}
+        headers = [[(each["key"], each["value"]) for each in row] for row in found.column("headers").to_pylist()]
+        assert headers == [list(record.headers) for record in records]
+        del found, rows
 
 
 @pytest.fixture
@@ -154,6 +192,24 @@ def test_what_waits_is_bounded() -> None:
     assert most / 2 < more() < most + 20_000
     del decoder
     assert more() < 20_000
+
+
+@pytest.mark.usefixtures("traced")
+@traces
+def test_a_log_leaves_its_memory_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = segment(tmp_path / "t-0", Random(6))
+    assert len(list(log.columns(file))) == 1
+    spares = import_module("tagwire._columns").Spares(1 << 24)
+    monkeypatch.setattr("tagwire.log.column_stream.spare_frames", lambda: spares)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    kept = []
+    for _ in range(3):
+        assert len(list(log.columns(file))) == 1
+        gc.collect()
+        kept.append(tracemalloc.get_traced_memory()[0] - before)
+    assert kept[0] > 1 << 17
+    assert max(kept) < kept[0] + 20_000
 
 
 def test_threads_let_go_and_take_at_once() -> None:

@@ -3,7 +3,6 @@
 
 cdef enum:
     MOST_BYTES = 0x7FFFFFFF  # of one column of a frame
-    SPARE_FRAMES = 4  # that may wait, if they are of the size that frames are to have
 
 
 @final
@@ -24,7 +23,8 @@ cdef class RecordColumns:
     cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
     cdef Spares spares
 
-    def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes):
+    def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
+                  Spares spares not None):
         cdef RecordPlan plan
         self.shape = Shape(root)
         self.words = {column.name: {} for column in root.children if column.is_words}
@@ -37,7 +37,7 @@ cdef class RecordColumns:
         self.limits = limits
         self.guess = 0
         self.room = []
-        self.spares = Spares(SPARE_FRAMES * most_bytes)
+        self.spares = spares
         self.frame()
 
     cdef int frame(self) except -1:
@@ -46,6 +46,7 @@ cdef class RecordColumns:
         self.made = Chunk()
         self.made.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
         if self.made.frame != NULL:
+            self.made.frame.most = MOST_BYTES
             return 0
         self.made.frame = self.b.w.frame = self.spares.owned(self.shape.frame(self.guess, MOST_BYTES))
         for index, size in enumerate(self.room):

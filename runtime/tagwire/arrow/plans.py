@@ -19,7 +19,7 @@ __all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of"]
 _KEPT = 64
 """Plans that are kept: more than a job has kinds of messages."""
 _SPARE_BYTES = 1 << 25
-"""Memory that all native plans together keep for their next results."""
+"""Memory that all native plans, and readers of logs, together keep for their next results."""
 _ERRORS = ("raise", "null", "column")
 
 
@@ -79,7 +79,7 @@ def _decoder(engine_name: str, wanted: Wanted) -> Any:
         from tagwire._engine import NotNative
 
         try:
-            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS, _spares())
+            return Decoder(root, value, _layouts(wanted), message.NAME, message.VERSIONS, spare_frames())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureDecoder
@@ -98,7 +98,7 @@ def _encoder(engine_name: str, wanted: Wanted) -> Any:
         from tagwire._engine import NotNative
 
         try:
-            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS, _spares())
+            return Encoder(everything, root, value, _layouts(wanted), message.NAME, message.VERSIONS, spare_frames())
         except NotNative:
             pass
     from tagwire.arrow.pure import PureEncoder
@@ -107,7 +107,8 @@ def _encoder(engine_name: str, wanted: Wanted) -> Any:
 
 
 @lru_cache(1)
-def _spares() -> Any:
+def spare_frames() -> Any:
+    """The memory of native columns that nobody holds any more; for all that make such columns."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import ArrowSchema
+from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
 from tagwire.engines import DisagreementError, engine
 from tagwire.errors import DecodeError
@@ -295,6 +295,7 @@ def _rows(root: Column, wanted: Wanted) -> Any:
                 limits=wanted.limits,
                 most_rows=_ROWS,
                 most_bytes=_BYTES,
+                spares=spare_frames(),
             )
         except NotNative:
             pass
