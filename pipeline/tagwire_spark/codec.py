@@ -22,6 +22,7 @@ from tagwire_spark.arrow_types import (
     fitted,
     has_other_bytes,
     in_type,
+    may_be_null,
     spark_side,
     spark_type,
     with_error,
@@ -137,7 +138,7 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     if wanted.permissive:  # where a row can't be decoded, all are null
-        fields = [*(field.with_nullable(True) for field in fields), pa.field("_error", ERROR_TYPE)]
+        fields = [*map(may_be_null, fields), pa.field("_error", ERROR_TYPE)]
     return _Types(pa.struct(fields), has_other_bytes(found))
 
 

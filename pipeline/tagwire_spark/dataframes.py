@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import col
 from pyspark.sql.types import StructField, StructType
 
 from tagwire.message import Message
@@ -43,10 +44,9 @@ def decode_messages(
         raise invalid(f"version is {version!r}; a number, or the name of a column was expected.")
     number, names = (version, []) if isinstance(version, int) else (None, [version])
     wanted = decoding(messageName, number, options, fields)
-    kept = [name for name in df.columns if name != data] if keep is None else list(keep)
-    for name in (data, *names, *kept):
-        if name not in df.columns:
-            raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(df.columns)}.")
+    kept = [name for name in df.columns if name != data] if keep is None else list(dict.fromkeys(keep))
+    places = {name: place for place, name in enumerate(dict.fromkeys((data, *names, *kept)))}
+    source = df.select(*_columns(df, places))
     inner = wanted.schema
     # A message that is null itself has no fields that are not.
     columns = [StructField(field.name, field.dataType) for field in inner.fields]
@@ -54,21 +54,36 @@ def decode_messages(
     twice = set(kept) & {field.name for field in made}
     if twice:
         raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")
-    source = df.select(*dict.fromkeys((data, *names, *kept)))
-    schema = StructType([*(source.schema[name] for name in kept), *made])
-    return source.mapInArrow(_mapping(wanted, data, names[0] if names else None, kept, into), schema)
+    there = [source.schema[places[name]] for name in kept]
+    schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
+    version_place = places[names[0]] if names else None
+    return source.mapInArrow(_mapping(wanted, version_place, {name: places[name] for name in kept}, into), schema)
 
 
-def _mapping(wanted: Decoding, data: str, version: str | None, kept: list[str], into: str | None) -> Any:
-    """What a worker does with its batches."""
+def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
+    """Columns by their names, called by their numbers. Raises PipelineError for one that is not there, or twice.
+
+    Spark's `mapInArrow` looks columns up by name, and takes one with a dot in it for a field of another.
+    """
+    there = df.columns
+    for name in names:
+        if name not in there:
+            raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(there)}.")
+        if there.count(name) > 1:
+            raise invalid(f"Column {name!r} is there {there.count(name)} times; drop or rename all but one.")
+    return [col("`" + name.replace("`", "``") + "`").alias(f"_{place}") for place, name in enumerate(names)]
+
+
+def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
+    """What a worker does with its batches, whose first column has the messages; columns are told by their places."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
         for batch in batches:
-            structs = wanted.decode(batch.column(data), None if version is None else batch.column(version))
+            structs = wanted.decode(batch.column(0), None if version is None else batch.column(version))
             made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
-            for place, name in enumerate(kept):
-                made = made.add_column(place, name, batch.column(name))
+            for number, (name, place) in enumerate(kept.items()):
+                made = made.add_column(number, name, batch.column(place))
             yield made
 
     return decode

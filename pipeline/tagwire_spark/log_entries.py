@@ -128,7 +128,10 @@ class _Columns:
         if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
             return self._all(())
         rows = self.batch.column("headers").to_pylist()
-        return [tuple((each["key"], each["value"]) for each in row) if row else () for row in rows]
+        try:
+            return [tuple((each["key"], each["value"]) for each in row) if row else () for row in rows]
+        except TypeError:
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", "A row has a header that is null.") from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
         """What goes into `Facts`, for each row."""

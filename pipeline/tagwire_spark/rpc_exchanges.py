@@ -142,6 +142,8 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
+            if cls.FALLBACK is not None:  # it may have come in another version than that of its request
+                version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
         read = registry.decode_response(frame.data, key, version, strict=strict)

@@ -150,19 +150,28 @@ def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
         rows = _rows(file, fetched(file, stack), query)
         while part := list(islice(rows, _ROWS)):
             arrays = {}
-            for name in schema.names:
-                values = [row[name] for row in part]
-                if name in _BODIES and query.structs is not None:
-                    arrays[name] = _structs(
-                        query.structs[_BODIES.index(name)], values, [row["apiVersion"] for row in part]
-                    )
-                else:
-                    arrays[name] = pa.array(values, schema.field(name).type)
+            for side, wanted in zip(_BODIES, query.structs or (), strict=False):
+                arrays[side] = _structs(side, wanted, part)
+            for error in (refused(row, file) for row in part if query.fails):
+                if error is not None:
+                    raise error
+            for field in schema:
+                if field.name not in arrays:
+                    arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
             yield asked_batch(arrays, schema, file)
 
 
-def _structs(wanted: Decoding, bodies: list[bytes | None], versions: list[int]) -> Any:
-    return wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
+    """The bodies of one side as structs. What can't be read is said by its row too, as it is of other bodies."""
+    bodies = [row[side] for row in rows]
+    versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
+    made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+    for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
+        if error is not None:
+            if error["offset"] is not None:  # of the body
+                error["offset"] += row[f"{side}Size"] - len(row[side])
+            row[f"{side}Error"] = error
+    return made
 
 
 def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
@@ -172,7 +181,4 @@ def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
         if query.api_key is not None and row["apiKey"] != query.api_key:
             continue
-        error = refused(row, file) if query.fails else None
-        if error is not None:
-            raise error
         yield {**row, "file": file}

@@ -31,15 +31,26 @@ _ABOVE: Final = "log-start-offset-checkpoint"
 class Place:
     """A path on this machine, and what it is called where it came from."""
 
-    def __init__(self, local: Path, origin: str, system: Any = None) -> None:
+    def __init__(self, local: Path, name: str, system: Any = None, before: str = "", behind: str = "") -> None:
         self.local = local
-        self.origin = origin
+        self._name = name
         self._system = system
+        self._before = before
+        """The scheme of a URL, and what its name stands in: zip://NAME::/path/of.zip is a file in an archive."""
+        self._behind = behind
+
+    @property
+    def origin(self) -> str:
+        """What it is called there itself."""
+        return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
         """What a path below is called there."""
         relative = path.relative_to(self.local).as_posix()
-        return self.origin if relative == "." else f"{self.origin.rstrip('/')}/{relative}"
+        name = self._name
+        if relative != ".":
+            name = f"{name.rstrip('/')}/{relative}" if name else relative
+        return self._before + name + self._behind
 
     def bring(self, path: Path) -> None:
         """Make a file below that planning has to read more than a hole."""
@@ -72,7 +83,8 @@ def _local(path: str) -> Iterator[Place]:
 
 def _remote(path: str, stack: ExitStack) -> Iterator[Place]:
     system, bare = _system(path)
-    scheme = path.partition("://")[0]
+    scheme, _, rest = path.partition("://")
+    behind = "".join(rest.partition("::")[1:])
     for number, name in enumerate(sorted(system.glob(bare)) if glob.has_magic(bare) else [bare]):
         if system.exists(name):
             root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-"))) / str(number)
@@ -81,11 +93,15 @@ def _remote(path: str, stack: ExitStack) -> Iterator[Place]:
             above = f"{PurePosixPath(name).parent}/{_ABOVE}"
             if system.exists(above):
                 system.get_file(above, str(root / _ABOVE))
-            yield Place(local, f"{scheme}://{name}", system)
+            yield Place(local, name, system, f"{scheme}://", behind)
 
 
 def _system(path: str) -> tuple[Any, str]:
-    system, bare = required("fsspec", "spark").core.url_to_fs(path)
+    core = required("fsspec", "spark").core
+    try:
+        system, bare = core.url_to_fs(path)
+    except (ImportError, OSError, ValueError) as error:  # of a scheme that it does not know, or lacks the library of
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: fsspec can't reach it: {error}.") from None
     return system, str(bare).rstrip("/")
 
 

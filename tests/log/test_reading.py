@@ -183,6 +183,19 @@ def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: Co
     assert bases(folder) == [0, 91, 251, 381]
 
 
+def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
+    """They have the id of the copy in their names, as have their indexes; of two copies the longer counts."""
+    folder = copy_of("kafka28/alpha-m0-segs-0")
+    offsets = [record.offset for batch in log.read(folder) for record in batch]
+    for path in folder.iterdir():
+        if path.name.startswith("0" * 10):
+            path.rename(folder / f"{path.name.partition('.')[0]}-u7nQ6ZwPTuyz3Aqdmha0Tw{path.suffix}")
+    (folder / f"{91:020}-_BROKEN_OFF_COPY_-aAzZ.log").write_bytes(b"")
+    assert bases(folder) == [0, 91, 251, 381]
+    assert [record.offset for batch in log.read(folder) for record in batch] == offsets
+    assert all(segment.offset_index is not None for segment in log.Partition(folder).segments)
+
+
 # ---------------------------------------------------------------- paths
 
 

@@ -134,6 +134,19 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
     assert decoded.columns == ["n", into or "group_id"]
 
 
+def test_columns_whose_names_are_no_names_for_sql(commits: "DataFrame") -> None:
+    odd = commits.where("n = 1").selectExpr("data `the.data`", "v `a version`", "n `x.n`", "n `y``n`")
+    [row] = decode_messages(odd, "OffsetCommitRequest", "a version", data="the.data", fields=["group_id"]).collect()
+    assert row.asDict(recursive=True) == {"a version": 8, "x.n": 1, "y`n": 1, "message": {"group_id": "billing"}}
+
+
+def test_a_column_that_is_there_twice(commits: "DataFrame") -> None:
+    twice = commits.select("n", "data", "n")
+    with pytest.raises(PipelineError, match="Column 'n' is there 2 times"):
+        decode_messages(twice, "OffsetCommitRequest", 8, data="data")
+    assert decode_messages(twice, "OffsetCommitRequest", 8, data="data", keep=[]).columns == ["message"]
+
+
 def test_a_whole_dataframe_without_rows(spark: "SparkSession") -> None:
     none = spark.createDataFrame([], "data binary")
     assert decode_messages(none, "OffsetCommitRequest", 8, data="data").collect() == []

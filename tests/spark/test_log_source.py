@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -255,6 +256,26 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
         assert sorted(remote.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
     committed = load(spark, f"local://{folder.parent}", isolation__level="read_committed").count()
     assert committed == load(spark, folder.parent, isolation__level="read_committed").count()
+
+
+def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    """URLs within URLs: the file system is an archive, which is a file of another."""
+    folder = big_partition(logs)
+    archive = tmp_path / "logs.zip"
+    with ZipFile(archive, "w", strict_timestamps=False) as packed:
+        for path in folder.iterdir():
+            packed.write(path, f"{folder.name}/{path.name}")
+    for url in (f"zip://{folder.name}::{archive}", f"zip://::{archive}"):
+        for options in ({}, {"maxSplitBytes": 5000}):
+            found = load(spark, url, **options)
+            assert sorted(found.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
+    assert found.where(f"file not like 'zip://{folder.name}/%.log::{archive}'").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["foo", "s3x"])
+def test_file_systems_that_there_are_not(spark: "SparkSession", scheme: str) -> None:
+    with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x: fsspec can't reach it"):
+        load(spark, f"{scheme}://x").count()
 
 
 def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:

@@ -304,6 +304,8 @@ def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]
          ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "v1"}, "headers"),
         ("topic string, value binary, headers headers",
          ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "kip82-int"}, "numbers for names"),
+        ("topic string, value binary, headers headers", ("t", b"v", [None]), {}, "header that is null"),
+        ("topic string, value binary, headers headers", ("t", b"v", [{"key": None, "value": b""}]), {}, "not nullable"),
         ("topic string, value binary, producerId long", ("t", b"v", 7), {"recordFormat": "v1"}, "producer_id"),
         ("topic string, value binary, tombstone boolean", ("t", b"v", True), {}, "tombstone"),
         ("topic string, value binary, compression string", ("t", b"v", "zstd"), {"recordFormat": "v1"}, "compression"),

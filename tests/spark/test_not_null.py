@@ -68,6 +68,30 @@ def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
         assert made.where("group_id is null").count() == made.where("topics is null").count() == 1
 
 
+def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> None:
+    """Arrow casts no struct that is null with a field that is NOT NULL, and Spark's `toArrow` casts."""
+    name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
+    rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
+    df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows], "value binary")
+    found: Any = schema_of_message(name, 0)
+    assert found["cursor"].nullable and all(field.nullable for field in found["cursor"].dataType)
+    for made in (df.select(from_message("value", name, 0).alias("m")), decode_messages(df, name, 0, into="m")):
+        read = made.select("m").toArrow()["m"].to_pylist()
+        assert sorted((row["cursor"] or {}).get("topic_name", "") for row in read) == ["", "t"]
+
+
+def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
+    """With structs in the message, which are null then."""
+    name = "FetchSnapshotRequest"
+    partition = messages.fetch_snapshot_request.PartitionSnapshot()
+    topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])
+    data = messages.FetchSnapshotRequest(topics=[topic]).encode(1)
+    df = spark.createDataFrame([(bytearray(data),), (bytearray(data[:-1]),), (None,)], "value binary")
+    column = from_message("value", name, 1, {"mode": "PERMISSIVE"})
+    read = df.select(column.alias("m")).toArrow()["m"].to_pylist()
+    assert sum(1 for row in read if row and row["topics"]) == 1 and read.count(None) == 1
+
+
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two messages, and a tombstone behind them."""

@@ -138,6 +138,20 @@ def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
         load(spark, path, mode="FAILFAST").collect()
     [struct] = load(spark, path, body="struct", api="Heartbeat").collect()
     assert struct.request.group_id is None and struct.request._error.offset and struct.response.error_code == 0
+    assert struct.requestError == row.requestError and struct.responseError is None
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*row 1: request of API 12 v4"):
+        load(spark, path, mode="FAILFAST", body="struct", api="Heartbeat").collect()
+
+
+def test_answers_to_a_version_that_a_broker_lacks(spark: "SparkSession") -> None:
+    """They come in version 0, and are read in it as structs too."""
+    probes = "apiVersion = 99 and response is not null"
+    as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
+    structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()
+    assert as_json and [json.loads(row.response)["errorCode"] for row in as_json] == [35] * len(as_json)
+    assert [(row.response.error_code, row.response._error, row.responseError) for row in structs] == [
+        (35, None, None) for _ in as_json
+    ]
 
 
 def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:

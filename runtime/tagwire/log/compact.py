@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from tagwire.log.compaction import Compaction, CompactionError, Judge
 from tagwire.log.heads import heads_of
 from tagwire.log.key_map import KeyMap
-from tagwire.log.names import log_file
+from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition
 from tagwire.log.rewriting import BESIDE, Explain, Placed, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
@@ -133,7 +133,7 @@ def carry_segment(segment: Segment, folder: Path) -> None:
         if path is not None:
             name = log_file(path)
             assert name is not None
-            shutil.copy2(path, folder / path.name.removesuffix(f".{name.state}"))
+            shutil.copy2(path, folder / segment_file(name.base_offset, name.kind))
 
 
 def carry_files(partition: Partition, folder: Path, end: int) -> None:

@@ -8,6 +8,10 @@ alpha-0/00000000000000000091.log          segment of topic alpha, partition 0, w
         00000000000000000091-0000000003.checkpoint     snapshot of a metadata log: offset and epoch
 alpha-0.<32 hex digits>-delete            a partition that is going, coming from another disk (-future), or that
                                           nobody knows (-stray)
+
+A tiered storage keeps what was copied to it under the first offset and the id of the copy:
+
+        00000000000000000091-u7nQ6ZwPTuyz3Aqdmha0Tw.log
 """
 
 import re
@@ -17,7 +21,8 @@ from typing import Final, NamedTuple
 __all__ = ["LogFile", "PartitionName", "log_file", "partition_name", "segment_file"]
 
 _FILE: Final = re.compile(
-    r"(?P<offset>\d{20})(-(?P<epoch>\d{10}))?\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint)"
+    r"(?P<offset>\d{20})(-((?P<epoch>\d{10})|[A-Za-z0-9_-]{22}))?"
+    r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint)"
     r"(\.(?P<state>deleted|swap|cleaned))?",
     re.ASCII,
 )

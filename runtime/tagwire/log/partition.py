@@ -60,7 +60,11 @@ class Partition:
         unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
         if unfinished:
             swaps = [each for each in swaps if (each.base_offset or 0) < min(unfinished)]
-        found = {name.base_offset: Segment(path) for path, name in self._named("log")}
+        found: dict[int, Segment] = {}
+        for path, name in self._named("log"):
+            segment, known = Segment(path), found.get(name.base_offset)
+            if known is None or segment.size > known.size:  # a tiered storage may have two copies
+                found[name.base_offset] = segment
         for swap in swaps:
             first = swap.base_offset or 0
             end = swap.end_offset() or first + 1

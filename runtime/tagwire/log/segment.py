@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
-from tagwire.log.names import log_file, segment_file
+from tagwire.log.names import log_file
 from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch
@@ -102,8 +102,8 @@ class Segment:
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        suffix = self.path.name.partition(".log")[2]
-        path = self.path.with_name(segment_file(name.base_offset, kind) + suffix)
+        stem, _, suffix = self.path.name.partition(".log")
+        path = self.path.with_name(f"{stem}.{kind}{suffix}")
         return path if path.is_file() else None
 
     @cached_property
