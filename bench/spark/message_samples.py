@@ -51,6 +51,11 @@ class Shape(NamedTuple):
         return schema_of_message(self.message, self.version, self.options)
 
     @property
+    def strict_schema(self) -> StructType:
+        """The same with NOT NULL, as Avro's schema says it."""
+        return schema_of_message(self.message, self.version, self.options, nullable=False)
+
+    @property
     def avro(self) -> str:
         """The schema of the same struct in Avro; text may be null where it is in some row."""
         return json.dumps(_avro(self.schema, "Message"))

@@ -76,7 +76,7 @@ def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -
     data = spark.read.parquet(str(parquet)).select("kafka")
     few = data.limit(min(options.messages, _SLOW)).repartition(2).cache()
     arguments = (shape.message, shape.version, shape.options)
-    source = spark.read.format("kafka_log").schema(StructType([StructField("message", shape.schema)]))
+    source = spark.read.format("kafka_log").schema(StructType([StructField("message", shape.strict_schema)]))
     source = source.options(message=shape.message, version=shape.version, **shape.options)
     whole = {
         DECODE: decode_messages(data, *arguments, data="kafka", into=None),

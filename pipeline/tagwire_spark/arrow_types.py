@@ -4,7 +4,7 @@ Spark knows no binary of fixed size, and takes a column only if its type is the
 declared one to the letter. A field that no version of a message lets be null
 is NOT NULL for Spark as well, which then makes rows without asking for nulls:
 a sixth of what a query over such columns costs. Not so within a struct that
-may be null itself, beside the message as a whole.
+may be null itself: there Spark's `toArrow` would fail.
 """
 
 from typing import Any

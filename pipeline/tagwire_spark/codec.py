@@ -113,16 +113,27 @@ class Decoding(NamedTuple):
     @property
     def schema(self) -> StructType:
         """The struct of `decode` as a type of Spark's."""
-        found = spark_type(_types(self).type)
-        assert isinstance(found, StructType)
-        return found
+        return _struct(_types(self).type)
+
+    @property
+    def strict_schema(self) -> StructType:
+        """The same where no message is null: with NOT NULL wherever the message's spec says so."""
+        return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
-    """Of the structs that a decoding gives to Spark: the Arrow type, and whether columns must be cast to it."""
+    """Of the structs that a decoding gives to Spark: the Arrow type, the type where no struct is null, and whether
+    columns must be cast to them."""
 
     type: Any
+    strict: Any
     has_other_bytes: bool
+
+
+def _struct(type: Any) -> StructType:
+    found = spark_type(type)
+    assert isinstance(found, StructType)
+    return found
 
 
 @lru_cache(64)
@@ -137,9 +148,9 @@ def _types(wanted: Decoding) -> _Types:
         raise refusal(error) from None
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
-    if wanted.permissive:  # where a row can't be decoded, all are null
-        fields = [*map(may_be_null, fields), pa.field("_error", ERROR_TYPE)]
-    return _Types(pa.struct(fields), has_other_bytes(found))
+    loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
+    # In PERMISSIVE the fields of a row that can't be decoded are null.
+    return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):

@@ -48,9 +48,7 @@ def decode_messages(
     places = {name: place for place, name in enumerate(dict.fromkeys((data, *names, *kept)))}
     source = df.select(*_columns(df, places))
     inner = wanted.schema
-    # A message that is null itself has no fields that are not.
-    columns = [StructField(field.name, field.dataType) for field in inner.fields]
-    made = columns if into is None else [StructField(into, inner)]
+    made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
         raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")

@@ -83,9 +83,15 @@ def schema_of_message(
     options: Options = None,
     *,
     fields: Fields = None,
+    nullable: bool = True,
 ) -> StructType:
-    """The type of what `from_message` gives for the same arguments; without a version, that for a column of them."""
-    return decoding(messageName, version, options, fields).schema
+    """The type of what `from_message` gives for the same arguments; without a version, that for a column of them.
+
+    With `nullable=False` a field is NOT NULL wherever the spec lets it be null
+    in no version: what the schema of a read may ask for, and is faster by.
+    """
+    found = decoding(messageName, version, options, fields)
+    return found.schema if nullable else found.strict_schema
 
 
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:

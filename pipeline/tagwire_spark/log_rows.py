@@ -29,15 +29,15 @@ _BYTES: Final = 8 << 20
 _MESSAGE: Final = "message"
 
 
-def full_schema(query: LogQuery) -> StructType:
-    """All columns that a query can have."""
+def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
+    """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
     columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
     schema = StructType()
     for column in columns:
         if column.name != "_error" or query.permissive:
             schema.add(column.name, spark_type(column.type))
     if query.message is not None and not query.by_batch:
-        schema.add(_MESSAGE, query.message.schema)
+        schema.add(_MESSAGE, query.message.strict_schema if strict else query.message.schema)
     return schema
 
 

@@ -45,7 +45,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
         query = log_query(self.options)
-        check_asked(self.name(), schema, full_schema(query))
+        check_asked(self.name(), schema, full_schema(query, strict=True))
         # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, schema)
@@ -57,7 +57,7 @@ class LogSource(DataSource):
         except ImportError as error:  # limits and triggers came with PySpark 4.2
             raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
         asked = stream_query(self.options)
-        check_asked(self.name(), schema, full_schema(asked.query))
+        check_asked(self.name(), schema, full_schema(asked.query, strict=True))
         return LogStreamReader(asked, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -40,16 +40,23 @@ def partitions(type: Any) -> Any:
 
 
 def test_fields_are_nullable_where_their_spec_says_so() -> None:
-    found: Any = schema_of_message(NAME, VERSION)
+    found: Any = schema_of_message(NAME, VERSION, nullable=False)
     assert [field.name for field in found if field.nullable] == ["group_instance_id"]
     assert not found["topics"].dataType.containsNull
     assert [field.name for field in partitions(found) if field.nullable] == ["committed_metadata"]
 
 
-def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
-    found: Any = schema_of_message(NAME, VERSION, {"mode": "PERMISSIVE"})
+@pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}], ids=["failfast", "permissive"])
+def test_fields_of_a_message_that_may_be_null_are_nullable(options: dict[str, str]) -> None:
+    found: Any = schema_of_message(NAME, VERSION, options)
     assert all(field.nullable for field in found)
+    assert not found["topics"].dataType.containsNull
     assert [field.name for field in partitions(found) if field.nullable] == ["committed_metadata"]
+
+
+def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
+    permissive = {"mode": "PERMISSIVE"}
+    assert schema_of_message(NAME, VERSION, permissive, nullable=False) == schema_of_message(NAME, VERSION, permissive)
 
 
 def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
@@ -72,12 +79,13 @@ def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> Non
     """Arrow casts no struct that is null with a field that is NOT NULL, and Spark's `toArrow` casts."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
-    df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows], "value binary")
+    df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
     found: Any = schema_of_message(name, 0)
     assert found["cursor"].nullable and all(field.nullable for field in found["cursor"].dataType)
     for made in (df.select(from_message("value", name, 0).alias("m")), decode_messages(df, name, 0, into="m")):
         read = made.select("m").toArrow()["m"].to_pylist()
-        assert sorted((row["cursor"] or {}).get("topic_name", "") for row in read) == ["", "t"]
+        assert sorted(((row or {}).get("cursor") or {}).get("topic_name", "") for row in read) == ["", "", "t"]
+        assert read.count(None) == 1
 
 
 def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
@@ -113,7 +121,7 @@ def read(spark: "SparkSession", log: Path, schema: StructType | str, **options: 
 def test_a_schema_may_be_less_strict_than_the_message(
     spark: "SparkSession", log: Path, options: dict[str, str]
 ) -> None:
-    message = schema_of_message(NAME, VERSION)
+    message = schema_of_message(NAME, VERSION, nullable=False)
     strict = read(spark, log, StructType([StructField("message", message)]), **options)
     loose = read(spark, log, f"message {message.simpleString()}", **options)
     assert strict == loose
