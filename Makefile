@@ -117,18 +117,19 @@ sanitize: $(STAMP) ## test the native engine under AddressSanitizer and Undefine
 	    $(BIN)/python $(PYTEST) -p no:cacheprovider $(SANITIZE_TESTS)
 
 # Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.
+# Atheris stands beside .venv: it is nothing that we develop with, and what it fuzzes is compiled there already.
 FUZZ_SECONDS ?= 60
-.venv-fuzz/.installed: pyproject.toml constraints.txt hatch_build.py $(ENGINE)
-	$(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --no-compile --editable '.[test]'
-	.venv-fuzz/bin/python -m pip install --quiet --no-compile --only-binary :all: atheris==3.0.0 || \
+ATHERIS := build/atheris
+$(ATHERIS)/.installed: $(STAMP)
+	rm -rf $(ATHERIS) && mkdir -p $(ATHERIS)
+	$(BIN)/python -m pip install --quiet --no-compile --only-binary :all: --target $(ATHERIS) atheris==3.0.0 || \
 	    echo 'there is no atheris for this Python and system'
 	@touch $@
 
-fuzz: .venv-fuzz/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
-	@.venv-fuzz/bin/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
-	PYTHONPATH=tests .venv-fuzz/bin/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 \
-	    -artifact_prefix=build/ build/corpus
+fuzz: $(ATHERIS)/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
+	@export PYTHONPATH=$(ATHERIS):tests; \
+	$(BIN)/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
+	$(BIN)/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -artifact_prefix=build/ build/corpus
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
@@ -181,6 +182,6 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 	    pyproject.toml build-constraints.in --output-file constraints.txt
 
 clean: ## remove everything that git does not keep
-	rm -rf .venv .venv-3.13 .venv-bench .venv-bench-3.13 .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.13 .venv-bench .venv-bench-3.13 build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -f runtime/tagwire/_*.so runtime/tagwire/_*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +
