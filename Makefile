@@ -21,8 +21,8 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
     tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py tests/records
 
-# A file's tests stay together: what they share (a wheel, a generated package) is made once.
-PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadgroup
+# A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
