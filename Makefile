@@ -21,8 +21,8 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
     tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py tests/records
 
-# A file's tests stay together: what they share (a wheel, a generated package) is made once.
-PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadgroup
+# A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Where `make check` builds and installs the wheel; git does not see it.
 WHEEL := build/check
@@ -117,18 +117,19 @@ sanitize: $(STAMP) ## test the native engine under AddressSanitizer and Undefine
 	    $(BIN)/python $(PYTEST) -p no:cacheprovider $(SANITIZE_TESTS)
 
 # Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.
+# Atheris stands beside .venv: it is nothing that we develop with, and what it fuzzes is compiled there already.
 FUZZ_SECONDS ?= 60
-.venv-fuzz/.installed: pyproject.toml constraints.txt hatch_build.py $(ENGINE)
-	$(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --no-compile --editable '.[test]'
-	.venv-fuzz/bin/python -m pip install --quiet --no-compile --only-binary :all: atheris==3.0.0 || \
+ATHERIS := build/atheris
+$(ATHERIS)/.installed: $(STAMP)
+	rm -rf $(ATHERIS) && mkdir -p $(ATHERIS)
+	$(BIN)/python -m pip install --quiet --no-compile --only-binary :all: --target $(ATHERIS) atheris==3.0.0 || \
 	    echo 'there is no atheris for this Python and system'
 	@touch $@
 
-fuzz: .venv-fuzz/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
-	@.venv-fuzz/bin/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
-	PYTHONPATH=tests .venv-fuzz/bin/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 \
-	    -artifact_prefix=build/ build/corpus
+fuzz: $(ATHERIS)/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
+	@export PYTHONPATH=$(ATHERIS):tests; \
+	$(BIN)/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
+	$(BIN)/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -artifact_prefix=build/ build/corpus
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
@@ -181,6 +182,6 @@ lock: ## pin exact versions again, for every Python and system in one file, with
 	    pyproject.toml build-constraints.in --output-file constraints.txt
 
 clean: ## remove everything that git does not keep
-	rm -rf .venv .venv-3.13 .venv-bench .venv-bench-3.13 .venv-fuzz build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-3.13 .venv-bench .venv-bench-3.13 build dist .tagwire_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -f runtime/tagwire/_*.so runtime/tagwire/_*.pyd
 	find . -name __pycache__ -prune -exec rm -rf {} +

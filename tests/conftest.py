@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SPARK = frozenset(("spark", "spark_end"))
+_LONG = ("spark", "package", "slow")
 _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
 
@@ -26,7 +27,7 @@ def spark_end() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(spark_end: None) -> "SparkSession":
-    """The local Spark of all tests."""
+    """The local Spark of all tests of a process."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     return spark_session.session()
@@ -42,11 +43,26 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
             del sys.modules[name]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes (`--dist loadgroup`) a file stays in one, and so does all that needs the one Spark."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With several processes, files that take minutes begin first.
+
+    Begun last, one of them would keep its process busy while the others have nothing left. `--dist loadfile` goes by
+    this order with `--no-loadscope-reorder`, and makes what the tests of a file share once. So Spark may be started in
+    each process: groups of files are not to be had, for pytest 9.2 has pytest-xdist 3.8 ignore `xdist_group`.
+    """
+    if not hasattr(config, "workerinput"):
+        return  # in the order of the files, as everybody expects
+    places: dict[Path, int] = {}
     for item in items:
-        group = "spark" if _SPARK.intersection(getattr(item, "fixturenames", ())) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        places[item.path] = min(places.get(item.path, len(_LONG)), _place(item))
+    items.sort(key=lambda item: places[item.path])
+
+
+def _place(item: pytest.Item) -> int:
+    """Which of the marks of long tests it has; their number where it has none."""
+    if _SPARK.intersection(getattr(item, "fixturenames", ())):
+        return 0
+    return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""One local Spark for all tests, on this machine alone: started when the first test asks for it."""
+"""One local Spark for all tests of a process, on this machine alone: started when the first test asks for it."""
 
 import contextlib
 import os
