@@ -34,7 +34,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
+.PHONY: help install demo test check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -71,12 +71,21 @@ test: $(STAMP) ## run the whole suite, what encodes and decodes with both engine
 
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
-check-source: $(STAMP)
+# Each takes one processor: `make --jobs` has several go at once.
+check-source: check-style check-mypy check-pyright check-generated
+
+check-style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/black --check .
 	$(BIN)/lint-imports
+
+check-mypy: $(STAMP)
 	$(BIN)/mypy
+
+check-pyright: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+check-generated: $(STAMP)
 	$(BIN)/tagwire generate --check --no-cache
 
 # What a user of the wheel meets: its top level, the types that mypy and pyright see in it, and its engines.
