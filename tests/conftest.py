@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import spark_session
-from native_engine import forget_pure_engine
+from native_engine import forget_engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,4 +71,4 @@ def pytest_runtest_teardown() -> Generator[None]:
     was_another = os.environ.get("TAGWIRE_ENGINE") != _ENGINE
     yield
     if was_another:
-        forget_pure_engine()
+        forget_engine()

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tagwire import Message
+from tagwire.records import formats
 
-__all__ = ["TRACED", "NotNative", "Plan", "forget_pure_engine", "native", "traces"]
+__all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]
 
 try:
     _engine: Any = import_module("tagwire._engine")
@@ -24,8 +25,10 @@ TRACED = _engine is not None and ".abi3." not in _engine.__file__
 traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 
 
-def forget_pure_engine() -> None:
-    """Messages keep the engine that they met first: let those choose again that met a test with the pure one."""
+def forget_engine() -> None:
+    """Let messages choose again that met a test with the pure engine, and formats that met any: both keep the first."""
+    for format in formats._formats.values():
+        vars(format).pop("plans", None)
     for cls in Message.__subclasses__():
         if vars(cls).get("_codec", cls) is None:
             for name in (*cls._bound, "_bound", "_codec"):
