@@ -28,6 +28,7 @@ _SLOW: Final = 200_000
 CEILING, AVRO_ROW, PROTOBUF_ROW = "mapInArrow, ready columns", "from_avro", "from_protobuf's technique"
 PLAIN: Final = ("udf with our objects", "udf with our objects, through Arrow")
 DECODE, FROM, SOURCE = "decode_messages", "from_message", "kafka_log, decoding in place"
+LOOSE: Final = "kafka_log, in place, all nullable"
 FLOORS: Final = (
     *((DECODE, (CEILING,), 0.9), (DECODE, PLAIN, 4.0), (FROM, PLAIN, 4.0)),
     *((DECODE, (PROTOBUF_ROW,), 1.3), (FROM, (PROTOBUF_ROW,), 1.3), (SOURCE, (AVRO_ROW,), 1.0)),
@@ -76,12 +77,13 @@ def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -
     data = spark.read.parquet(str(parquet)).select("kafka")
     few = data.limit(min(options.messages, _SLOW)).repartition(2).cache()
     arguments = (shape.message, shape.version, shape.options)
-    source = spark.read.format("kafka_log").schema(StructType([StructField("message", shape.strict_schema)]))
-    source = source.options(message=shape.message, version=shape.version, **shape.options)
+    source = spark.read.format("kafka_log").options(message=shape.message, version=shape.version, **shape.options)
+    strict, loose = StructType([StructField("message", shape.strict_schema)]), f"message {shape.schema.simpleString()}"
     whole = {
         DECODE: decode_messages(data, *arguments, data="kafka", into=None),
         FROM: data.select(from_message("kafka", *arguments).alias("m")),
-        SOURCE: source.load(str(log)),
+        SOURCE: source.schema(strict).load(str(log)),
+        LOOSE: source.schema(loose).load(str(log)),
         **_in_jvm(spark.read.parquet(str(parquet)), shape, jars),
     }
     slow = {name: few.select(_plain(shape, through_arrow=name != PLAIN[0])("kafka").alias("m")) for name in PLAIN}
