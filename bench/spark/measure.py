@@ -1,4 +1,7 @@
-"""Wall and processor time of Spark jobs: contenders in turn, round by round, the best round of each.
+"""Wall and processor time of Spark jobs: contenders in turn, round by round; medians, the best rounds, and ratios.
+
+Ratios are of two contenders' walls in the same round, which had the same
+machine. The best round of a job of a second says how lucky it was as well.
 
 Processor time is of this process and of everything that it has started, so of
 Spark's JVM and of its Python workers; it says more than wall time where others
@@ -7,11 +10,13 @@ use the machine as well.
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Taken", "noop", "peak_of_workers", "rounds"]
+__all__ = ["Taken", "best", "middle", "noop", "peak_of_workers", "rounds"]
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _PARENT, _TIMES = 1, slice(11, 15)
@@ -19,7 +24,7 @@ _PARENT, _TIMES = 1, slice(11, 15)
 
 
 class Taken(NamedTuple):
-    """Seconds of the best round."""
+    """Seconds of a round."""
 
     wall: float
     jvm: float
@@ -31,25 +36,34 @@ def noop(df: Any) -> None:
     df.write.format("noop").mode("overwrite").save()
 
 
-def rounds(contenders: Mapping[str, Callable[[], object]], count: int) -> dict[str, Taken]:
-    """All contenders in turn; those that fail are told and left out.
+def middle(taken: Sequence[Taken]) -> Taken:
+    """The median of each figure."""
+    return Taken(*map(median, zip(*taken, strict=True)))
+
+
+def best(taken: Sequence[Taken]) -> Taken:
+    """The quickest round, by the clock."""
+    return min(taken, key=attrgetter("wall"))
+
+
+def rounds(
+    contenders: Mapping[str, Callable[[], object]], count: int, only: Sequence[str] = ()
+) -> dict[str, list[Taken]]:
+    """All contenders in turn, or those with one of `only` in their names; those that fail are told and left out.
 
     Each runs twice, and counts the second time: Spark ends Python workers that
     were idle for a minute, and new ones import everything first.
     """
-    alive = dict(contenders)
-    found: dict[str, Taken] = {}
+    alive = {name: each for name, each in contenders.items() if not only or any(part in name for part in only)}
+    found: dict[str, list[Taken]] = {}
     for _ in range(count):
         for name, function in list(alive.items()):
             try:
                 function()
-                taken = _taken(function)
+                found.setdefault(name, []).append(_taken(function))
             except Exception as error:  # a benchmark of others' code goes on without it
                 print(f"not run: {name}: {str(error).strip().splitlines()[-1][:200]}")
                 del alive[name]
-                continue
-            if name not in found or taken.wall < found[name].wall:
-                found[name] = taken
     return {name: found[name] for name in alive if name in found}
 
 
