@@ -1,13 +1,7 @@
-"""Segments written by `kafka_log`: equal to what was read, in every format; in order or refused; all or nothing."""
+"""Segments written by `kafka_log`: equal to what was read, in every format; in order or refused."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from shutil import copytree
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,19 +11,12 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StructType
+from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table
 
 from tagwire import log
-from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError, commit, in_log_order
-from tagwire_spark.arrow_types import arrow_schema
-from tagwire_spark.log_plan import plan
-from tagwire_spark.log_query import log_query
-from tagwire_spark.log_rows import full_schema, rows_of
 from tagwire_spark.log_source import LogSource
-from tagwire_spark.log_target import log_target
-from tagwire_spark.log_writer import LogWriter, Staged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,73 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SAMPLE = Path(__file__).parents[1] / "data" / "sample_log"
-HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
-
-
-def columns(text: str) -> StructType:
-    """Columns by names and types, without Spark."""
-    schema = StructType()
-    for name, type in (part.split() for part in text.split(", ")):
-        schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))
-    return schema
-
-
-SIMPLE = columns("topic string, partition int, offset long, key binary, value binary")
-
-
-def arrow_rows(path: Path, **options: Any) -> Iterator[Any]:
-    """What reading gives, without Spark."""
-    query = log_query({"path": str(path), "includeControlRecords": "true", **options})
-    schema = full_schema(query)
-    return (batch for split in plan(query) for batch in rows_of(split, query, schema))
-
-
-def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
-    values: list[Any] = list(zip(*rows, strict=True)) or [[] for _ in schema]
-    fields = arrow_schema(schema)
-    arrays = [pa.array(each, type=field.type) for each, field in zip(values, fields, strict=True)]
-    return [pa.record_batch(arrays, schema=fields)]
-
-
-def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """A write of these tasks' Arrow batches, without Spark."""
-    writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
-    try:
-        writer.commit([writer.write(iter(batches)) for batches in tasks])
-    except PipelineError:
-        writer.abort([])
-        raise
-
-
-def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:
-    """Every record of a partition with what holds for its batch."""
-    return [
-        (batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional,
-         batch.is_control, batch.timestamp_type, batch.compression, batch.format, batch.partition_leader_epoch,
-         record.offset, record.timestamp, record.key, record.value, record.headers, record.tombstone)
-        for batch in log.Partition(folder).batches(format=format)
-        for record in batch
-    ]  # fmt: skip
-
-
-def offsets(root: Path) -> dict[str, list[int]]:
-    return {
-        each.path.name: [record.offset for batch in each.batches() for record in batch]
-        for each in log.find_partitions(root)
-    }
-
-
-def files(root: Path) -> dict[str, bytes]:
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
-
-
-def problems(root: Path, format: Any = "auto") -> list[Any]:
-    return [
-        (report.file.name, problem)
-        for partition in log.find_partitions(root)
-        for report in verify_partition(partition, format)
-        for problem in report.problems
-    ]
 
 
 # ---------------------------------------------------------------- equal
@@ -193,10 +113,6 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- through Spark
-
-
-def save(df: "DataFrame", root: Path, mode: str = "append", **options: Any) -> None:
-    df.write.format("kafka_log").mode(mode).options(**options).save(str(root))
 
 
 def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path) -> None:
@@ -381,171 +297,3 @@ def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> N
         job(root, [rows.slice(cut)])
         got = [e for s in log.Partition(root / source.name).segments for e in s.aborted_transactions]
         assert got == [e for s in log.Partition(source).segments for e in s.aborted_transactions]
-
-
-# ---------------------------------------------------------------- all or nothing
-
-
-class Stop(BaseException):
-    """The end of a process."""
-
-
-def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """A folder with a log, and a write that is ready to be committed: it goes on in one, and begins another."""
-    job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
-    writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
-    tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]
-    return root, writer, [writer.write(iter(each)) for each in tasks]
-
-
-BEFORE = {"t-0": [0, 1, 2]}
-AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
-
-
-def read_offsets(root: Path) -> dict[str, list[int]]:
-    """As the source sees them."""
-    found: dict[str, list[int]] = {}
-    for batch in arrow_rows(root):
-        for row in batch.to_pylist():
-            found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["offset"])
-    return {name: sorted(each) for name, each in found.items()}
-
-
-def test_what_is_staged_is_not_seen(tmp_path: Path) -> None:
-    root, writer, staged = written(tmp_path)
-    assert read_offsets(root) == offsets(root) == BEFORE
-    writer.abort([*staged, None])
-    assert read_offsets(root) == BEFORE and not list(root.glob(".*"))
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
-    """Killed before each step of a commit; the next reader finds all of the job, or nothing."""
-    seen = []
-    for steps in range(40):
-        root, writer, staged = written(tmp_path / str(steps))
-        writer.overwrite = overwrite
-        left = steps
-
-        def step(name: str, original: Any, *arguments: Any, **named: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Stop
-            return original(*arguments, **named)
-
-        with monkeypatch.context() as patch:
-            for name in ("replace", "rename", "unlink", "mkdir", "rmdir", "write_text"):
-                original = getattr(Path, name)
-                patch.setattr(Path, name, lambda *a, _n=name, _o=original, **k: step(_n, _o, *a, **k))
-            try:
-                writer.commit(staged)
-            except Stop:
-                pass
-            else:
-                break
-        found = read_offsets(root)
-        assert found in (BEFORE, {"t-0": [3], "u-0": [0]} if overwrite else AFTER), steps
-        seen.append(found == BEFORE)
-        assert problems(root) == []
-    else:
-        pytest.fail("a commit never came to its end")
-    assert seen == sorted(seen, reverse=True) and True in seen and False in seen
-
-
-def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, writer, staged = written(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(commit, "_do", lambda job: (_ for _ in ()).throw(Stop()))
-        with pytest.raises(Stop):
-            writer.commit(staged)
-    writer.abort(staged)  # what was committed stays so
-    job(root, table(("t", 0, 4, None, b"v")))
-    assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
-
-
-def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
-    job(tmp_path, table(("t", 0, 0, None, b"v")))
-    (tmp_path / ".tagwire-1.json").write_text("{")
-    with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
-        list(arrow_rows(tmp_path))
-
-
-def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Both begin behind the same offset; the second to commit is refused, and has changed nothing."""
-    root, first, staged = written(tmp_path)
-    second = LogWriter(log_target({"path": str(root)}), overwrite=False)
-    other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
-    first.commit(staged)
-    with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
-        second.commit(other)
-    second.abort(other)
-    assert offsets(root) == AFTER and not list(root.glob(".*"))
-
-
-def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
-    root, writer, staged = written(tmp_path)
-    writer.commit(staged)
-    with pytest.raises(PipelineError, match="came too late"):
-        writer.write(iter(table(("t", 0, 9, None, b"v"))))
-    assert offsets(root) == AFTER and not list(root.glob(".*"))
-
-
-def test_readers_wait_for_a_commit(tmp_path: Path) -> None:
-    """Another process that plans while a commit is under way sees none of it, and then all."""
-    root, writer, staged = written(tmp_path)
-    program = (
-        "import sys; from tagwire_spark.log_plan import plan; from tagwire_spark.log_query import log_query;"
-        "print('ready', flush=True); print(len(plan(log_query({'path': sys.argv[1]}))))"
-    )
-    with commit.alone(root):
-        reader = subprocess.Popen([sys.executable, "-c", program, str(root)], stdout=subprocess.PIPE, text=True)
-        assert reader.stdout is not None and reader.stdout.readline() == "ready\n"
-        with pytest.raises(subprocess.TimeoutExpired):
-            reader.wait(0.3)
-    writer.commit(staged)
-    assert reader.stdout is not None and reader.stdout.readline() in ("1\n", "3\n")
-    reader.wait(30)
-
-
-@pytest.mark.parametrize("how", ["raise", "kill"])
-def test_tasks_that_are_tried_again(spark: "SparkSession", tmp_path: Path, how: str) -> None:
-    """A task that fails, and a worker that is killed, when they have written half of their rows: Spark tries again."""
-
-    class DyingWriter(LogWriter):
-        def write(self, iterator: Iterator[Any]) -> Staged:
-            return super().write(self.dying(iterator))
-
-        def dying(self, iterator: Iterator[Any]) -> Iterator[Any]:
-            for batch in iterator:
-                yield batch.slice(0, batch.num_rows // 2)
-                if batch.num_rows and not Path(self.job.root, "died").exists():
-                    Path(self.job.root, "died").touch()
-                    if how == "kill":
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    raise ValueError("for the first time")
-                yield batch.slice(batch.num_rows // 2)
-
-    class DyingSource(LogSource):
-        @classmethod
-        def name(cls) -> str:
-            return "kafka_log_dying"
-
-        def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
-            return DyingWriter(log_target(self.options), overwrite=overwrite)
-
-    spark.dataSource.register(DyingSource)
-    df = spark.range(1000).selectExpr("'t' topic", "cast(id % 2 as int) partition", "id as offset", "'v' as value")
-    in_log_order(df).write.format("kafka_log_dying").mode("append").save(str(tmp_path))
-    assert (tmp_path / "died").exists()
-    assert offsets(tmp_path) == {"t-0": list(range(0, 1000, 2)), "t-1": list(range(1, 1000, 2))}
-    assert problems(tmp_path) == [] and not list(tmp_path.glob(".*"))
-
-
-def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
-    copytree(SAMPLE, tmp_path, dirs_exist_ok=True)
-    before = files(tmp_path)
-    df = spark.read.format("kafka_log").load(str(SAMPLE)).orderBy("value")
-    with pytest.raises(PySparkException, match="KAFKA_LOG_ROWS_NOT_IN_ORDER"):
-        save(df, tmp_path)
-    assert files(tmp_path) == before and not list(tmp_path.glob(".*"))

@@ -1,0 +1,93 @@
+"""Logs written by `kafka_log` without Spark, and what is in them then: helpers of the tests of writing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.types import ArrayType, StructType
+
+from tagwire import log
+from tagwire.log.verify import verify_partition
+from tagwire_spark import PipelineError
+from tagwire_spark.arrow_types import arrow_schema
+from tagwire_spark.log_plan import plan
+from tagwire_spark.log_query import log_query
+from tagwire_spark.log_rows import full_schema, rows_of
+from tagwire_spark.log_target import log_target
+from tagwire_spark.log_writer import LogWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
+
+
+def columns(text: str) -> StructType:
+    """Columns by names and types, without Spark."""
+    schema = StructType()
+    for name, type in (part.split() for part in text.split(", ")):
+        schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))
+    return schema
+
+
+SIMPLE = columns("topic string, partition int, offset long, key binary, value binary")
+
+
+def arrow_rows(path: Path, **options: Any) -> Iterator[Any]:
+    """What reading gives, without Spark."""
+    query = log_query({"path": str(path), "includeControlRecords": "true", **options})
+    schema = full_schema(query)
+    return (batch for split in plan(query) for batch in rows_of(split, query, schema))
+
+
+def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
+    values: list[Any] = list(zip(*rows, strict=True)) or [[] for _ in schema]
+    fields = arrow_schema(schema)
+    arrays = [pa.array(each, type=field.type) for each, field in zip(values, fields, strict=True)]
+    return [pa.record_batch(arrays, schema=fields)]
+
+
+def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
+    """A write of these tasks' Arrow batches, without Spark."""
+    writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
+    try:
+        writer.commit([writer.write(iter(batches)) for batches in tasks])
+    except PipelineError:
+        writer.abort([])
+        raise
+
+
+def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:
+    """Every record of a partition with what holds for its batch."""
+    return [
+        (batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional,
+         batch.is_control, batch.timestamp_type, batch.compression, batch.format, batch.partition_leader_epoch,
+         record.offset, record.timestamp, record.key, record.value, record.headers, record.tombstone)
+        for batch in log.Partition(folder).batches(format=format)
+        for record in batch
+    ]  # fmt: skip
+
+
+def offsets(root: Path) -> dict[str, list[int]]:
+    return {
+        each.path.name: [record.offset for batch in each.batches() for record in batch]
+        for each in log.find_partitions(root)
+    }
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def problems(root: Path, format: Any = "auto") -> list[Any]:
+    return [
+        (report.file.name, problem)
+        for partition in log.find_partitions(root)
+        for report in verify_partition(partition, format)
+        for problem in report.problems
+    ]
+
+
+def save(df: "DataFrame", root: Path, mode: str = "append", **options: Any) -> None:
+    df.write.format("kafka_log").mode(mode).options(**options).save(str(root))
