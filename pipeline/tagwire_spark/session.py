@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -59,24 +60,30 @@ def session_of_command(
 
     Raises PipelineError for whatever Spark fails with.
     """
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    where = master or "local[*]"
-    given: dict[str, bool | float | int | str | None] = dict(settings or {})
-    if not is_submitted and where.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else has to reach it
-    builder = SparkSession.builder.appName("tagwire")
-    if remote is not None:
-        builder = builder.remote(remote).config(map=given)
-    elif is_submitted:
-        builder = builder.config(map={**_SETTINGS, **given})
-    else:
-        builder = builder.master(where).config(map={**spark_conf(), **_LOCAL, **given})
     with failures_told():
-        spark = builder.getOrCreate()
+        spark = _builder(master, remote, dict(settings or {})).getOrCreate()
         try:
             yield spark
         finally:
             spark.stop()
+            if sys.stderr.isatty():  # where a job has failed, Spark's progress bar is still there
+                sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
+
+
+def _builder(
+    master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
+) -> SparkSession.Builder:
+    """What makes the session; settings that were given win over ours."""
+    builder = SparkSession.builder.appName("tagwire")
+    if remote is not None:
+        return builder.remote(remote).config(map=given)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # of spark-submit
+        return builder.config(map={**_SETTINGS, **given})
+    where = master or "local[*]"
+    if where.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else has to reach it
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no place for one in a file or a pipe
+    return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 
 @contextmanager
