@@ -4,10 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tagwire import log
 from tagwire.checksums import checksum
+from tagwire.log.scan import Scan
 from tagwire.records import FormatError, Record, build
 
 PARTITIONS = (
@@ -150,6 +152,31 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
     assert [batch.format for batch in log.read(path)] == ["v3"]
 
 
+@pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
+def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
+    """Byte 16, which is the magic byte of older formats, is one of v3's checksum in batches of that length."""
+    batches = []
+    for base, count in ((0, 100), (100, 4), (104, 3)):
+        records = [
+            Record(offset, 1000 + offset - base, b"k", b"%d" % number * 50) for offset in range(base, base + count)
+        ]
+        batches.append(build(records, "v3").encode())
+    assert batches[1][16] == byte
+    path = tmp_path / "o-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(batches))
+    assert [place.last_offset for place in Scan(str(path), path.read_bytes()).places()] == [99, 103, 106]
+    for offset in (100, 101, 102, 103, 104):
+        assert [batch.base_offset for batch in log.read(path.parent, offset)] == [100, 104][offset > 103 :]
+        found = [row for each in log.columns(path.parent, ["offset"], start_offset=offset) for row in offsets_of(each)]
+        assert found == list(range(offset, 107))
+
+
+def offsets_of(columns: Any) -> list[int]:
+    rows: list[int] = pa.record_batch(columns).column(0).to_pylist()
+    return rows
+
+
 # ---------------------------------------------------------------- what counts in a folder
 
 
@@ -215,12 +242,34 @@ def test_what_is_no_log(logs: Path, tmp_path: Path) -> None:
         log.read(logs / "kafka4" / "alpha-empty-0", format="v22")
 
 
+def found_below(path: Path) -> list[str]:
+    return [each.path.relative_to(path).as_posix() for each in log.find_partitions(path)]
+
+
 def test_a_folder_of_logs_may_have_the_name_of_a_partition(tmp_path: Path) -> None:
-    for name in ("kafka-logs-1/orders-0", "kafka-logs-1/orders-1", "empty-7"):
+    names = ["data-0/kafka-log0/orders-0", "empty-7", "kafka-logs-1/orders-0", "kafka-logs-1/orders-1"]
+    for name in names:
         (tmp_path / name).mkdir(parents=True)
-    found = [each.path.relative_to(tmp_path).as_posix() for each in log.find_partitions(tmp_path)]
-    assert found == ["empty-7", "kafka-logs-1/orders-0", "kafka-logs-1/orders-1"]
+    (tmp_path / "empty-7" / ".snapshot").mkdir()
+    assert found_below(tmp_path) == names
+    assert found_below(tmp_path / "data-0") == ["kafka-log0/orders-0"]
     assert len(log.LogDirectory(tmp_path / "kafka-logs-1").partitions) == 2
+
+
+def test_links_between_folders_find_nothing_twice(tmp_path: Path) -> None:
+    for name in ("kafka/orders-0", "kafka/disk/orders-1", "other/orders-2"):
+        (tmp_path / name).mkdir(parents=True)
+    root = tmp_path / "kafka"
+    links = {"again": root / "disk", "current": root, "up": tmp_path, "out": tmp_path / "other"}
+    try:
+        for name, target in links.items():
+            (root / name).symlink_to(target)
+        (tmp_path / "other" / "itself").symlink_to(tmp_path / "other")
+    except OSError:
+        pytest.skip("this system makes no links")
+    assert found_below(root) == ["disk/orders-1", "orders-0", "out/orders-2"]
+    (tmp_path / "link").symlink_to(root)
+    assert found_below(tmp_path / "link") == ["disk/orders-1", "orders-0", "out/orders-2"]
 
 
 def test_a_folder_of_logs(logs: Path) -> None:

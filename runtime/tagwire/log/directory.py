@@ -15,30 +15,43 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Whether a folder is a partition's: it has segments, or the name of one and no partitions below it.
+    """Whether a folder is a partition's: it has segments, or the name of one and no folders in it.
 
-    A second broker of a machine often has its logs in a folder such as kafka-logs-1. Raises OSError.
+    Folders of logs may have such a name: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
     """
     found = list(path.iterdir())
     if any((name := log_file(each)) and name.kind in ("log", "checkpoint") for each in found):
         return True
-    return partition_name(path) is not None and not any(partition_name(each) and each.is_dir() for each in found)
+    return partition_name(path) is not None and not any(each.is_dir() and not _is_hidden(each) for each in found)
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
     """The partitions in a folder and in the folders below it, in the order of their names. Raises LogPathError.
 
-    What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name.
+    What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name. A link to a
+    folder that is looked through anyway finds nothing a second time.
     """
+    yield from _below(path, ())
+
+
+def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Partition]:
+    """The partitions in and below a folder; `way` are the folders that led to it, without links."""
     try:
         if is_partition(path.absolute()):
             yield Partition(path)
             return
+        way = (*way, path.resolve())
         below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
     for each in below:
-        yield from find_partitions(each)
+        if not (each.is_symlink() and _leads_back(each.resolve(), way)):
+            yield from _below(each, way)
+
+
+def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
+    """Whether a folder is found without the link to it, or is above one that led to the link."""
+    return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
 def _is_hidden(path: Path) -> bool:

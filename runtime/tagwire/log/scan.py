@@ -138,15 +138,14 @@ class Scan:
 
     def place(self, position: int) -> Place:
         """Where the batch at this position ends, and its last offset. Raises LogError."""
-        if self.known is not None and self.known.name not in ("v0", "v1", "v2"):
+        size = self.size(position)
+        format = self.known.name if self.known else self._clear
+        if format not in _BY_MAGIC:  # v3's last offset is behind varints, and so is what bytes are that may be v3
             batch = self.batch(position)
             return Place(position, batch.size, batch.last_offset)
-        size = self.size(position)
         offset, _, magic = _HEAD.unpack_from(self.data, position)
         if magic == 2:
             offset += _LAST_DELTA.unpack_from(self.data, position + _LAST_DELTA_AT)[0]
-        elif magic not in (0, 1):  # v3, whose last offset is somewhere behind varints
-            offset = self.batch(position).last_offset
         return Place(position, size, offset)
 
     def let_go(self, position: int) -> None:
