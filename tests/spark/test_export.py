@@ -237,8 +237,21 @@ def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Pa
         assert tree(tmp_path / "two" / "back" / each.name) == tree(each)
 
 
-def test_damage(in_process: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
+def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool) -> None:
     """Refused, or carried and told; rows are those of the source, and the bytes are the same."""
+    if begun:
+        monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
+        monkeypatch.setattr("tagwire_spark.log_rows._ROWS", 3)
+        monkeypatch.setattr("tagwire_spark.log_rows.goes_natively", lambda *_: False)
+    opened: list[Any] = []
+
+    class Writer(pq.ParquetWriter):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            opened.append(self)
+
+    monkeypatch.setattr(pq, "ParquetWriter", Writer)
     logs = tmp_path / "logs"
     whole = build(RECORDS, "v2").encode()
     wrong = bytearray(build([r.replace(offset=r.offset + 20) for r in RECORDS], "v2").encode())
@@ -256,6 +269,7 @@ def test_damage(in_process: Any, tmp_path: Path) -> None:
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
+    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # none writes later on
 
 
 def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:

@@ -111,11 +111,15 @@ class _Segment:
         known = full_schema(query)
         schema = StructType([known[name] for name in dict.fromkeys((*names, *extra))])
         table, damage = Table(path, pa.schema([(name, ROWS[name]) for name in self.how.columns])), []
-        for batch in rows_of(split, query, schema):
-            if permissive:
-                damage += [[row["position"], row["_error"]["reason"]] for row in _errors(batch)]
-                batch = batch.filter(batch.column("_error").is_null())
-            table.add(self._with_file(batch, table.schema))
+        try:
+            for batch in rows_of(split, query, schema):
+                if permissive:
+                    damage += [[row["position"], row["_error"]["reason"]] for row in _errors(batch)]
+                    batch = batch.filter(batch.column("_error").is_null())
+                table.add(self._with_file(batch, table.schema))
+        except PipelineError:
+            table.abandon()
+            raise
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:

@@ -198,3 +198,9 @@ class Table:
         self._writer.close()
         on_disk(self.path)
         return self.path.stat().st_size
+
+    def abandon(self) -> None:
+        """Nothing of it is wanted. A writer left open would write its end into whatever has the file's name then."""
+        if self._writer is not None:
+            self._writer.close()
+            self.path.unlink()
