@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
+from tagwire.log import LogPathError
 
 try:
     from py4j.protocol import Py4JError as _JavaError  # as which comes that a worker has died
@@ -80,6 +81,8 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
     condition = malformed
     if isinstance(error, UnsupportedVersionError):
         condition = "UNSUPPORTED_KAFKA_MESSAGE_VERSION"
+    elif isinstance(error, LogPathError):
+        condition = "KAFKA_LOG_NOT_FOUND"
     elif isinstance(error, EncodeError):
         condition = "UNENCODABLE_KAFKA_MESSAGE"
     elif isinstance(error, SchemaError):

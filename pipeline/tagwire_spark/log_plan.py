@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, Partition, Segment, find_partitions
-from tagwire.log.directory import is_partition
+from tagwire.log import LogError, LogPathError, Partition, Segment, find_partitions
+from tagwire.log.names import log_file, partition_name
 from tagwire_spark.commit import settled
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.log_transactions import Transactions, transactions_of
 from tagwire_spark.storage import Place, is_remote, places
 
-__all__ = ["Split", "packed", "plan", "settled_place"]
+__all__ = ["Split", "log_places", "packed", "plan", "settled_place"]
 
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
@@ -51,9 +51,34 @@ def plan(query: LogQuery) -> list[Split]:
     """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
     with ExitStack() as stack:
         try:
-            return [split for place in places(query.paths, stack) for split in _settled(query, place)]
+            return [split for place in log_places(query.paths, stack) for split in _settled(query, place)]
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def log_places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
+    """The places that paths and patterns mean. Raises PipelineError.
+
+    Of what a pattern matches, files that are no segments do not count, nor
+    folders of partitions on their way in or out; who wants those names them.
+    """
+    for path in paths:
+        found = list(places((path,), stack))
+        counted = [place for place in found if place.is_named or _counts(place.local)]
+        if not counted and all(place.local.is_file() for place in found):
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: no file that it matches is a segment of a log.")
+        yield from counted
+
+
+def _counts(path: Path) -> bool:
+    """Whether what a pattern matches is part of a log."""
+    folder = path
+    if path.is_file():
+        file, folder = log_file(path), path.parent
+        if file is None or file.kind != "log" or file.state:
+            return False
+    name = partition_name(folder)
+    return name is None or not name.state
 
 
 def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
@@ -80,19 +105,17 @@ def settled_place(place: Place) -> Generator[None]:
     """Nobody moves anything in a place now that was written by `kafka_log`. Raises PipelineError."""
     with ExitStack() as stack:
         if not is_remote(place.origin):
-            for folder in _written_to(place.local):
+            for folder in sorted(_written_to(place.local)):
                 stack.enter_context(settled(folder))
         yield
 
 
-def _written_to(path: Path) -> Iterator[Path]:
-    """The folders that somebody may write partitions to, of which a path is one, or a part."""
-    folder = path.parent if path.is_file() else path
-    yield folder
-    if is_partition(folder):
-        yield folder.parent
-    else:
-        yield from sorted({each.path.parent for each in find_partitions(folder)} - {folder})
+def _written_to(path: Path) -> set[Path]:
+    """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
+    if path.is_file():
+        return {path.parent, path.parent.parent}
+    found = {each.path.parent for each in find_partitions(path)}
+    return found | {path}
 
 
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
@@ -122,8 +145,15 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             continue
         file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
-        whole = Split(file, topic, number, 0, segment.size, None, first, end, is_last, known)
+        whole = Split(file, topic, number, 0, _size(segment), None, first, end, is_last, known)
         yield from _cut(query, segment, whole)
+
+
+def _size(segment: Segment) -> int:
+    try:
+        return segment.size
+    except OSError as error:  # of a log that is written to, retention may have taken it since the folder was read
+        raise LogPathError(f"{segment.path}: can't be read: {error.strerror}") from None
 
 
 def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
-from tagwire.log.errors import LogError
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan, mapped
+from tagwire_spark.errors import refusal
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.storage import Opened, opened
@@ -18,8 +19,11 @@ __all__ = ["begun_scan", "split_pieces"]
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
-    with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
-        yield Scan(split.file, data, query.format), source
+    try:
+        with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
+            yield Scan(split.file, data, query.format), source
+    except LogPathError as error:  # it was there when the read was planned
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
 
 @contextmanager
@@ -38,7 +42,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     with _scan(split, query) as (scan, source):
         position, last = _begin(scan, source, split, permissive=query.permissive), NO_OFFSET
         reached = _reached(split, position)
-        while position < split.end and not scan.ends_at(position):
+        while position < split.end and not _ends_at(scan, source, position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
@@ -62,6 +66,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             reached = last + 1
             if reached >= split.end_offset:  # what is behind it may not be there yet
                 return
+
+
+def _ends_at(scan: Scan, source: Opened, position: int) -> bool:
+    """Whether the data end here; zeros may also be what is not here yet."""
+    if not source.is_whole and scan.ends_at(position):
+        source.fetch_all()
+    return scan.ends_at(position)
 
 
 def _reached(split: Split, position: int) -> int | None:

@@ -15,11 +15,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["Place", "capture_files", "fetched", "is_remote", "opened", "places"]
+__all__ = ["Place", "capture_files", "fetched", "is_remote", "local_path", "opened", "places"]
 
 _CHUNK: Final = 8 << 20
 _BESIDE: Final = ("index", "timeindex", "txnindex", "snapshot")
@@ -29,15 +30,22 @@ _ABOVE: Final = "log-start-offset-checkpoint"
 
 
 class Place:
-    """A path on this machine, and what it is called where it came from."""
+    """A path on this machine, and what it is called where it came from.
 
-    def __init__(self, local: Path, name: str, system: Any = None, before: str = "", behind: str = "") -> None:
+    `local` lies in `root`, or is it; `url` is what `root` is called, with
+    `behind` it what it is part of: zip://NAME::/path/of.zip is in an archive.
+    """
+
+    def __init__(
+        self, local: Path, root: Path, url: str, behind: str = "", system: Any = None, *, is_named: bool
+    ) -> None:
         self.local = local
-        self._name = name
-        self._system = system
-        self._before = before
-        """The scheme of a URL, and what its name stands in: zip://NAME::/path/of.zip is a file in an archive."""
+        self.is_named = is_named
+        """Whether somebody gave just this path, and no pattern that it matches."""
+        self._root = root
+        self._url = url
         self._behind = behind
+        self._system = system
 
     @property
     def origin(self) -> str:
@@ -45,17 +53,20 @@ class Place:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """What a path below is called there."""
-        relative = path.relative_to(self.local).as_posix()
-        name = self._name
-        if relative != ".":
-            name = f"{name.rstrip('/')}/{relative}" if name else relative
-        return self._before + name + self._behind
+        """What a path below, or one beside a file, is called there."""
+        relative = path.relative_to(self._root).as_posix()
+        return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring(self, path: Path) -> None:
-        """Make a file below that planning has to read more than a hole."""
+        """Make a file below that planning has to read more than a hole. Raises PipelineError."""
         if self._system is not None:
-            self._system.get_file(_system(self.name_of(path))[1], str(path))
+            name = self.name_of(path)
+            with _reaching(name):
+                self._system.get_file(_system(name)[1], str(path))
+
+
+def _joined(url: str, relative: str) -> str:
+    return f"{url}{relative}" if not relative or url.endswith("/") else f"{url}/{relative}"
 
 
 def is_remote(path: str) -> bool:
@@ -72,50 +83,134 @@ def places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
         yield from found
 
 
+def local_path(path: str) -> Path:
+    """A path of this machine, or its URL, from the root on and with the name of what it leads to: `..` has none."""
+    bare = Path(path.removeprefix("file://").removeprefix("file:"))
+    return bare.resolve() if ".." in bare.parts else bare.absolute()
+
+
 def _local(path: str) -> Iterator[Place]:
-    bare = path.removeprefix("file://").removeprefix("file:")
-    names = sorted(glob.glob(bare)) if glob.has_magic(bare) and not Path(bare).exists() else [bare]  # noqa: PTH207
-    for name in names:
-        if Path(name).exists():
-            local = Path(name).absolute()
-            yield Place(local, str(local))
+    whole = local_path(path)
+    try:
+        if whole.exists() or not glob.has_magic(str(whole)):
+            if whole.exists():
+                yield Place(whole, whole, str(whole), is_named=True)
+            return
+    except OSError as error:
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: can't be read: {error.strerror}.") from None
+    for name in sorted(glob.glob(str(whole))):  # noqa: PTH207
+        yield Place(Path(name), Path(name), name, is_named=False)
+
+
+# ---------------------------------------------------------------- other file systems
 
 
 def _remote(path: str, stack: ExitStack) -> Iterator[Place]:
     system, bare = _system(path)
-    scheme, _, rest = path.partition("://")
-    behind = "".join(rest.partition("::")[1:])
-    for number, name in enumerate(sorted(system.glob(bare)) if glob.has_magic(bare) else [bare]):
-        if system.exists(name):
-            root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-"))) / str(number)
-            local = root / PurePosixPath(name).name
-            _mirror(system, name, local)
-            above = f"{PurePosixPath(name).parent}/{_ABOVE}"
-            if system.exists(above):
-                system.get_file(above, str(root / _ABOVE))
-            yield Place(local, name, system, f"{scheme}://", behind)
+    with _reaching(path):
+        is_named = not glob.has_magic(bare)
+        names = [bare] if is_named else sorted(system.glob(bare))
+        url, _, archive = path.partition("::")
+        copies = _Copies(system, stack, _UrlOf(url, bare, is_named=is_named), archive and f"::{archive}")
+        return iter([copies.place(name, is_named=is_named) for name in names if not name or system.exists(name)])
+
+
+class _UrlOf:
+    """URLs of what a URL means; what a file system calls a file lacks the host, and the scheme."""
+
+    def __init__(self, url: str, bare: str, *, is_named: bool) -> None:
+        scheme, _, rest = url.partition("://")
+        self._url, self._bare = f"{scheme}://{rest.rstrip('/')}", bare
+        if not is_named:  # what is before the first folder with magic is the same in every name
+            self._url, self._bare = (text[: text.rfind("/", 0, _magic_at(text)) + 1] for text in (url, bare))
+
+    def __call__(self, name: str) -> str:
+        return _joined(self._url, name[len(self._bare) :].lstrip("/"))
+
+
+def _magic_at(pattern: str) -> int:
+    return next(at for at, letter in enumerate(pattern) if glob.has_magic(letter))
+
+
+class _Copies:
+    """Copies of remote folders for planning; files that are matched in one share it."""
+
+    def __init__(self, system: Any, stack: ExitStack, url_of: _UrlOf, behind: str) -> None:
+        self._system = system
+        self._stack = stack
+        self._url_of = url_of
+        self._behind = behind
+        self._made: dict[str, Path] = {}
+
+    def place(self, name: str, *, is_named: bool) -> Place:
+        """The copy of a folder; of a segment, in its partition's folder with what lies beside it; of another file."""
+        url, folder = self._url_of(name), name
+        local = root = Path()
+        if not self._system.isfile(name):
+            local = root = self._copy(name, self._system.find)
+        elif log_file(Path(name)) is None:
+            local = root = self._folder() / PurePosixPath(name).name
+            _hole(local, int(self._system.size(name)))
+        else:
+            folder, _, file = name.rpartition("/")
+            root, url = self._copy(folder, self._system.ls), url[: url.rfind("/") + 1]
+            local = root / file
+        return Place(local, root, url, self._behind, self._system, is_named=is_named)
+
+    def _copy(self, name: str, listed: Any) -> Path:
+        """The tree of a folder, or its files, with holes for segments; and a checkpoint of the folder above."""
+        if name in self._made:
+            return self._made[name]
+        above, _, last = name.rpartition("/")
+        root = self._made[name] = self._folder() / (last or "root")
+        root.mkdir()
+        for each, facts in _files(listed(name, detail=True)):
+            target = root / PurePosixPath(each.strip("/")).relative_to(name.strip("/"))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if _is_read(target):
+                self._system.get_file(each, str(target))
+            else:
+                _hole(target, int(facts["size"] or 0))
+        if name and self._system.exists(f"{above}/{_ABOVE}"):
+            self._system.get_file(f"{above}/{_ABOVE}", str(root.parent / _ABOVE))
+        return root
+
+    def _folder(self) -> Path:
+        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
+
+
+def _files(listed: Any) -> Iterator[tuple[str, Any]]:
+    """Names and facts of files, as fsspec's `find` and `ls` have them."""
+    for facts in listed.values() if isinstance(listed, dict) else listed:
+        if facts["type"] == "file":
+            yield facts["name"], facts
+
+
+def _is_read(path: Path) -> bool:
+    """Whether planning reads a file: small ones, and what a swap was cleaned from is known by its last batch."""
+    file = log_file(path)
+    if file is None:
+        return path.name.endswith("-checkpoint")
+    return file.kind in _BESIDE or (file.kind == "log" and file.state == "swap")
 
 
 def _system(path: str) -> tuple[Any, str]:
     core = required("fsspec", "spark").core
-    try:
+    with _reaching(path):  # of a scheme that it does not know, or lacks the library of
         system, bare = core.url_to_fs(path)
-    except (ImportError, OSError, ValueError) as error:  # of a scheme that it does not know, or lacks the library of
-        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: fsspec can't reach it: {error}.") from None
     return system, str(bare).rstrip("/")
 
 
-def _mirror(system: Any, name: str, local: Path) -> None:
-    """The tree of a remote folder, with holes for segments."""
-    files: dict[str, Any] = system.find(name, detail=True)
-    for each, facts in files.items():
-        target = local if each.rstrip("/") == name else local / PurePosixPath(each).relative_to(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        file = log_file(target)
-        if (file is not None and file.kind in _BESIDE) or target.name.endswith("-checkpoint"):
-            system.get_file(each, str(target))
-        else:
-            _hole(target, int(facts["size"] or 0))
+@contextmanager
+def _reaching(path: str) -> Generator[None]:
+    """Whatever the library of a file system raises is a PipelineError."""
+    try:
+        yield
+    except TagwireError:
+        raise
+    except Exception as error:
+        said = str(error) or type(error).__name__
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: fsspec can't reach it: {said}.") from None
 
 
 def _hole(path: Path, size: int) -> None:
@@ -133,8 +228,8 @@ class Opened:
         self._name = name
 
     def fetch(self, start: int, end: int) -> None:
-        """Bring a range of bytes to its place."""
-        with self.path.open("r+b") as target:
+        """Bring a range of bytes to its place. Raises PipelineError."""
+        with self.path.open("r+b") as target, _reaching(self._name):
             target.seek(start)
             for begin in range(start, end, _CHUNK):
                 target.write(self._system.cat_file(self._name, start=begin, end=min(begin + _CHUNK, end)))
@@ -154,7 +249,8 @@ def opened(file: str, start: int, end: int) -> Generator[Opened]:
     system, name = _system(file)
     with tempfile.TemporaryDirectory(prefix="tagwire-split-") as folder:
         path = Path(folder) / PurePosixPath(name).name
-        size = int(system.size(name))
+        with _reaching(file):
+            size = int(system.size(name))
         _hole(path, size)
         part = Opened(path, system, name, whole=start == 0 and end >= size)
         part.fetch(start, min(end, size))

@@ -137,9 +137,12 @@ def _found(roots: list[Path]) -> tuple[list[_Unit], list[str]]:
     return units, list(folders)
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder and those below it, each with its files. Raises LogPathError."""
+def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder and those below it, each with its files; `way` are the ones that led to it. Raises LogPathError."""
     try:
+        real = folder.resolve()
+        if real in way:
+            raise LogPathError(f"{folder}: is a link back to {real}, and can't be exported")
         below = sorted(folder.iterdir())
     except OSError as error:
         raise LogPathError(f"{folder}: can't be read: {error.strerror}") from None
@@ -149,7 +152,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
     yield folder, [path for path in below if path.is_file()]
     for path in below:
         if path.is_dir():
-            yield from _walk(path)
+            yield from _walk(path, (*way, real))
 
 
 def _of_folder(

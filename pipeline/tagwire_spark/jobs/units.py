@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tagwire.log import LogPathError, Partition, Segment, find_partitions
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.storage import is_remote
+from tagwire_spark.storage import is_remote, local_path
 
 __all__ = [
     "FoundPartition",
@@ -45,7 +45,7 @@ def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
         if is_remote(text):
             reason = "jobs over files want a path that the driver and all workers mount"
             raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason}.")
-        local = Path(text.removeprefix("file://")).absolute()
+        local = local_path(text)
         if not local.exists():
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(local)
@@ -84,12 +84,15 @@ def every_segment(path: Path) -> Iterator[SegmentUnit]:
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Refuse two partitions that would become one folder."""
+    """Refuse two partitions that would become one folder. Raises LogPathError."""
     seen: dict[str, Path] = {}
     for found in partitions:
-        other = seen.setdefault(found.target, found.partition.path)
-        if other != found.partition.path:
-            raise LogPathError(f"{found.partition.path}: {other} goes to the same folder, {found.target}")
+        path = found.partition.path
+        if found.target in seen:
+            other = seen[found.target]
+            twice = "it is named twice" if other == path else f"{other} goes to the same folder, {found.target}"
+            raise LogPathError(f"{path}: {twice}")
+        seen[found.target] = path
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:

@@ -5,6 +5,7 @@ figures are those of the command on one machine; only the processor time is
 that of other processors.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import Segment
+from tagwire.log import LogPathError, Segment
 from tagwire.log.loss_report import LossRow
 from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire_spark.jobs.convert import conversion_of
@@ -41,6 +42,9 @@ def whatif_logs(
     how = (to, codec, batch_bytes, batch_records, format)
     found = WhatIf(conversion_of(how), against)
     units = [unit for path in local_paths(paths) for unit in every_segment(path)]
+    for file, times in Counter(unit.file for unit in units).items():
+        if times > 1:
+            raise LogPathError(f"{file}: it is named {times} times, and would be counted as often")
     sizes = [Path(unit.file).stat().st_size for unit in units]
     for result in run_units(spark, units, sizes, partial(_measure, how=how, against=against)):
         _add(found, result)
