@@ -147,13 +147,14 @@ class _Log:
 
     def _begin(self, facts: Facts, offset: int) -> None:
         """End a batch, and begin one."""
-        is_next = self.facts is not None and facts == self.facts
         self._flush()
         format = format_of(facts.format)
-        base = facts.base_offset if facts.base_offset is not None and not is_next else offset
+        base = offset if facts.base_offset is None else facts.base_offset
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
+        if self.next_offset is not None and base < self.next_offset:  # one batch that has become several
+            base = offset
         numbers = {
             "partition_leader_epoch": facts.leader_epoch,
             "producer_id": facts.producer_id,
