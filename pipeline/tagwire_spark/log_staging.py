@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.partition import Partition
 from tagwire.log.transactions import Transactions
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_form
 from tagwire_spark.commit import Job, staging, sync
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.log_ends import log_end
+from tagwire_spark.log_before import end_before, transactions_before
 from tagwire_spark.log_entries import Entry, Facts, as_record
 from tagwire_spark.log_target import LogTarget
 
@@ -50,6 +49,8 @@ class StagedSegment(NamedTuple):
     """Leaders' epochs that begin in it, each with its first offset."""
     has_transactions: bool
     """Whether it has batches of transactions, or markers: what they mean depends on all that is before them."""
+    format: str
+    """Of its first batch."""
 
 
 class Output:
@@ -111,7 +112,7 @@ class _Log:
     def add(self, entry: Entry) -> None:
         offset = entry.offset
         if offset is None:
-            offset = self._start() if self.next_offset is None else self.next_offset
+            offset = self._start(entry.facts.format) if self.next_offset is None else self.next_offset
         elif self.next_offset is not None and offset < self.next_offset:
             text = f"A row of {self.name} has offset {offset}, behind {self.next_offset - 1}; sort within partitions."
             raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
@@ -132,9 +133,9 @@ class _Log:
         self._flush()
         return self.segments.end()
 
-    def _start(self) -> int:
+    def _start(self, format: str) -> int:
         """The first offset, where nobody says which: the one behind the log that is there."""
-        end = log_end(self.before, self.target.format or "auto") if self.before else None
+        end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
     def _is_full(self, size: int, offset: int) -> bool:
@@ -220,7 +221,7 @@ class _Segments:
             seen = self.rules.check(0, batch, None)
         if batch.is_control or batch.is_transactional:
             self.has_transactions = True
-            writer.transactions = self._known_transactions()
+            writer.transactions = self._known_transactions(batch.format)
         writer.append(seen)
         self.batches += 1
         self.records += count
@@ -241,6 +242,7 @@ class _Segments:
         self.batches = self.records = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
+        self.format = batch.format
         writer.__enter__()
         return writer
 
@@ -255,19 +257,14 @@ class _Segments:
         root = self.folder.parents[2]
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        self.done.append(StagedSegment(self.name, *numbers, names, tuple(self.epochs), self.has_transactions))
+        facts = (tuple(self.epochs), self.has_transactions, self.format)
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts))
         self.writer = None
 
-    def _known_transactions(self) -> Transactions:
+    def _known_transactions(self, format: str) -> Transactions:
         """Those that are open; at the first of all, of the log that is there."""
         if self.transactions is None:
-            self.transactions = Transactions()
-            if self.before is not None and self.before.is_dir():
-                for batch in Partition(self.before).batches():
-                    if batch.is_control:
-                        self.transactions.see(BatchRules([]).check(0, batch, None))
-                    elif batch.is_transactional:
-                        self.transactions.see(Seen(0, batch, len(batch), None))
+            self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
 
 

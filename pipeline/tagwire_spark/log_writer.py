@@ -10,10 +10,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.partition import Partition
-from tagwire.records import format_of
 from tagwire_spark.commit import Change, Job, abandon, alone, begin, carry_out, old_files
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.log_ends import log_end
+from tagwire_spark.log_before import end_before
 from tagwire_spark.log_entries import entries
 from tagwire_spark.log_staging import Output, StagedSegment
 from tagwire_spark.log_target import LogTarget
@@ -78,22 +77,20 @@ class LogWriter(DataSourceArrowWriter):
 
     def _check_log(self, folder: Path, found: list[StagedSegment]) -> None:
         """Refuse what does not go on where the log that is there ends."""
-        name = self.target.format
-        known = name if name is not None and format_of(name).magic > 2 else "auto"
-        try:
-            end = log_end(folder, known)
-        except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+        first = found[0]
+        end = end_before(folder, first.format)
         if end is None:
             return
         if self.target.must_be_new:
             raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} is there already, and option ifExists is error.")
-        first = found[0]
+        if end.rest:
+            text = (
+                f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or they "
+            )
+            text += f"are of a format that does not say which it is, and is not {first.format}."
+            raise PipelineError("KAFKA_LOG_EXISTS", text)
         if first.base_offset < end.offset:
             text = f"{folder} ends with offset {end.offset - 1}; offset {first.base_offset} can't be appended to it."
-            raise PipelineError("KAFKA_LOG_EXISTS", text)
-        if end.rest:
-            text = f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it."
             raise PipelineError("KAFKA_LOG_EXISTS", text)
 
 

@@ -1,6 +1,7 @@
 """Segments written by `kafka_log`: equal to what was read, in every format; in order or refused."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,52 @@ def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> 
     if format in ("v0", "v1", "v2", "v3"):
         assert problems(tmp_path, format) == []
     assert codec != "none" or len(log.Partition(tmp_path / "t-0").segments) > 1
+
+
+FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag")
+
+
+@pytest.mark.parametrize(
+    ("before", "format"),
+    [
+        *[(each, each) for each in FORMATS],
+        *[pair for pair in product(("v0", "v1", "v2", "v3"), FORMATS) if len(set(pair)) > 1],
+    ],
+)
+@pytest.mark.parametrize("by_column", [False, True])
+def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
+    """Offsets go on behind a log of this format or any that says which it is."""
+    schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
+    for name in (before, format):
+        row = ("t", b"v" * 100, name)[: len(schema)]
+        options: dict[str, Any] = {} if by_column else {"recordFormat": name}
+        job(tmp_path, table(*[row] * 120, schema=schema), batchRecords=7, **options)
+    first, second = log.Partition(tmp_path / "t-0").segments
+    got = [
+        [record.offset for batch in segment.batches(format=name) for record in batch]
+        for segment, name in ((first, before), (second, format))
+    ]
+    assert got == [[*range(120)], [*range(120, 240)]]
+
+
+def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path) -> None:
+    schema = columns(
+        "topic string, key binary, value binary, producerId long, producerEpoch int, isTransactional boolean, "
+        "isControl boolean"
+    )
+    data = ("t", None, b"v", 7, 0, True, False)
+    abort = ("t", bytes(4), bytes(6), 7, 0, True, True)
+    for row in (data, abort):
+        job(tmp_path, table(row, schema=schema), recordFormat="v3-zigzag")
+    _, second = log.Partition(tmp_path / "t-0").segments
+    assert [(each.first_offset, each.last_offset) for each in second.aborted_transactions] == [(0, 1)]
+
+
+@pytest.mark.parametrize("format", ["kip87", "v3-zigzag"])
+def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, format: str) -> None:
+    job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]), recordFormat=format)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* bytes behind its last batch.* is not v2"):
+        job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
 def test_sizes_of_batches(tmp_path: Path) -> None:
