@@ -7,7 +7,9 @@ is taken for a batch. If not, the next bytes are tried one after the other: a
 candidate is a batch only if length, magic byte and checksum agree, its offsets
 go on from those before, and its records can be read: magic bytes are under no
 checksum, and with a wrong one the bytes of a batch may look like those of
-another format a little further on. What is skipped is always reported.
+another format a little further on. Where zeros stand one behind the other, as
+in a hole of a file or before it is full, only their last ones are tried: no
+batch has a head of zeros. What is skipped is always reported.
 """
 
 import re
@@ -25,6 +27,9 @@ __all__ = ["Damage", "Found", "pieces"]
 # behind a length of one to five bytes.
 _MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
 
+_ZERO_HEAD: Final = 64
+"""So many zeros are no head of a batch: its length is among them."""
+_ZEROS: Final = bytes(1 << 16)
 
 NO_OFFSET: Final = -1
 
@@ -70,12 +75,35 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    tried = range(position + 1, len(scan.data)) if scan.known else _maybe(scan, position + 1)
-    return next((each for each in tried if _is_whole(scan, each, last)), len(scan.data))
+    return next((each for each in _tried(scan, position + 1) if _is_whole(scan, each, last)), len(scan.data))
 
 
-def _maybe(scan: Scan, position: int) -> Iterator[int]:
-    return (match.start() for match in _MAYBE.finditer(scan.data, position))
+def _tried(scan: Scan, position: int) -> Iterator[int]:
+    """From a position on, where a batch might begin."""
+    data = scan.data
+    while position < len(data):
+        if not scan.known:
+            match = _MAYBE.search(data, position)
+            if match is None:
+                return
+            position = match.start()
+        if data[position : position + _ZERO_HEAD].strip(b"\0"):
+            yield position
+            position += 1
+        else:
+            position = max(position, _zeros_end(scan, position) - _ZERO_HEAD) + 1
+
+
+def _zeros_end(scan: Scan, position: int) -> int:
+    """Where the zeros end that stand here."""
+    data = scan.data
+    while position < len(data):
+        chunk = data[position : position + len(_ZEROS)]
+        if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
+            return position + len(chunk) - len(rest)
+        position += len(chunk)
+        scan.let_go(position)
+    return position
 
 
 def _is_whole(scan: Scan, position: int, last: int) -> bool:

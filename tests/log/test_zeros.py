@@ -1,0 +1,93 @@
+"""Zeros in a segment are gone over, not tried byte by byte; and no batch behind or among them is missed."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire import log
+from tagwire.log import damage
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.salvage import salvage
+from tagwire.log.scan import Scan
+from tagwire.records import Record, build
+
+FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag")
+
+
+def batch(offset: int, format: str, value: bytes = b"v") -> bytes:
+    return build([Record(offset, -1 if format == "v0" else 300, None, value)], format).encode()
+
+
+def found(data: bytes, format: str) -> list[Any]:
+    """Every piece of a file, as what can be compared."""
+    return [
+        (
+            (piece.position, piece.end, str(piece.error))
+            if isinstance(piece, Damage)
+            else (piece.position, piece.batch.size)
+        )
+        for piece in pieces(Scan("file", data, format))
+    ]
+
+
+def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
+    """Batches, some cut off, among zeros and other bytes; offsets that begin with up to eight zeros."""
+    parts, offset = [], 0
+    for _ in range(rnd.randint(1, 5)):
+        whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))
+        cut = whole[: rnd.choice((1, 8, 9, 11, 12, 13, 16, 17, 20))]
+        zeros = bytes(rnd.choice((0, 1, 7, 8, 12, 16, 17, 62, 63, 64, 65, 200)))
+        parts += rnd.choices((whole, cut + zeros, zeros, b"\xff" + zeros, b"\0\0\1" + zeros), (4, 3, 2, 1, 1), k=3)
+        offset += rnd.choice((1, 255, 1 << 16, 1 << 30, 1 << 40))
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("format", ["auto", *FORMATS])
+def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rnd = random.Random(format)
+    formats = FORMATS[:4] if format == "auto" else (format,)
+    files = [layout(rnd, formats) for _ in range(150)]
+    got = [found(data, format) for data in files]
+
+    def every(scan: Scan, position: int) -> Iterator[int]:
+        return iter(range(position, len(scan.data)))
+
+    monkeypatch.setattr(damage, "_tried", every)
+    assert got == [found(data, format) for data in files]
+    assert sum(len(each[0]) == 3 for each in got if each) > 20 < sum(len(each[-1]) == 2 for each in got if each)
+
+
+@pytest.mark.parametrize("format", ["auto", *FORMATS])
+@pytest.mark.parametrize("size", [*range(60, 70), 1 << 16, (1 << 16) + 5, 1 << 20])
+def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A head that is cut off before zeros; behind them a batch, or nothing. Tries are counted, whatever they take."""
+    name = "v2" if format == "auto" else format
+    tries = 0
+
+    class Counted(Scan):
+        def size(self, position: int) -> int:
+            nonlocal tries
+            tries += 1
+            return super().size(position)
+
+    first, cut, last = batch(0, name), batch(1, name)[:11], batch(2, name)
+    for behind in (b"", last):
+        tries = 0
+        data = first + cut + bytes(size) + behind
+        got = [each.position for each in pieces(Counted("file", data, format)) if not isinstance(each, Damage)]
+        assert got == ([0, len(data) - len(last)] if behind else [0])
+        assert tries < 200
+
+
+def test_a_hole_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    whole = [batch(n, "v2") for n in range(4)]
+    path = folder / f"{0:020}.log"
+    path.write_bytes(whole[0] + whole[1][:11] + bytes(1 << 20) + whole[2] + bytes(1 << 20) + whole[3])
+    [report] = salvage(log.Partition(folder), tmp_path / "saved")
+    assert (tmp_path / "saved" / "t-0" / path.name).read_bytes() == whole[0] + whole[2] + whole[3]
+    assert report.lost_bytes == 11 + (2 << 20)
