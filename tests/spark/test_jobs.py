@@ -2,10 +2,10 @@
 
 import json
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema
 import pytest
@@ -69,7 +69,7 @@ def test_converted_as_on_one_machine(
 
 def transactional(folder: Path) -> Path:
     """Three segments: producer 7 begins in the first and aborts in the third, 8 begins and aborts in the second."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
         key = None if marker is None else b"\0\0" + marker.to_bytes(2, "big")
@@ -88,10 +88,33 @@ def transactional(folder: Path) -> Path:
     return folder
 
 
-def test_transactions_that_stretch_over_segments(spark: "SparkSession", tmp_path: Path) -> None:
-    log = transactional(tmp_path / "t-0")
-    convert_partition(Partition(log), tmp_path / "one", Conversion(codec="gzip"))
-    convert_logs(spark, log, tmp_path / "many", codec="gzip")
+def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+    """`run_units` without Spark."""
+    assert len(units) == len(sizes)
+    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+
+
+@pytest.mark.parametrize(
+    ("to", "codec", "source"),
+    [
+        (None, "gzip", "auto"),
+        ("v3", None, "auto"),
+        ("v3-zigzag", None, "auto"),
+        ("kip82-str", None, "auto"),
+        ("kip82-str", "gzip", "v3-zigzag"),
+        (None, "gzip", "v3-zigzag"),
+    ],
+)
+def test_transactions_that_stretch_over_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str | None, codec: str | None, source: str
+) -> None:
+    monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", units_here)
+    log = transactional(tmp_path / "from" / "t-0")
+    if source != "auto":
+        convert_partition(Partition(log), tmp_path / "t-0", Conversion(source))
+        log = tmp_path / "t-0"
+    convert_partition(Partition(log), tmp_path / "one", Conversion(to, codec, source=source))
+    convert_logs(cast("SparkSession", None), log, tmp_path / "many", to=to, codec=codec, format=source)
     assert files(tmp_path / "many" / "t-0") == files(tmp_path / "one")
     aborted = [each for segment in Partition(tmp_path / "one").segments for each in segment.aborted_transactions]
     assert [(each.producer_id, each.first_offset) for each in aborted] == [(8, 1), (7, 0), (8, 6)]

@@ -56,7 +56,7 @@ def convert_logs(
     with staging(Path(output).absolute()) as made:
         work = partial(_convert, attempts=str(made.attempts), how=how)
         results = run_units(spark, units, sizes, work)
-        _finish_transactions(spark, made, units, results)
+        _finish_transactions(spark, made, units, results, to or format)
         for found in partitions:
             (made.whole / found.target).mkdir(parents=True, exist_ok=True)
             for path in carried_files(found.partition, conversion):
@@ -89,8 +89,10 @@ def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> dict[str, An
     }
 
 
-def _finish_transactions(spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any]) -> None:
-    """Make the transaction indexes again of segments that begin with open transactions."""
+def _finish_transactions(
+    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any], format: str
+) -> None:
+    """Make the transaction indexes again of segments that begin with open transactions; `format` is the output's."""
     again: list[Any] = []
     known, target = Transactions(), None
     for unit, result in zip(units, results, strict=True):
@@ -99,7 +101,8 @@ def _finish_transactions(spark: SparkSession, made: Staging, units: list[Segment
         if known.open:
             again.append([str(made.attempts / result["attempt"]), sorted(known.open.items())])
         known = known.followed_by(_transactions(result["open"], result["ended"]))
-    run_units(spark, again, [_size(Path(folder)) for folder, _ in again], _index_transactions)
+    work = partial(_index_transactions, format=format)
+    run_units(spark, again, [_size(Path(folder)) for folder, _ in again], work)
 
 
 def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> Transactions:
@@ -109,13 +112,13 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
     return found
 
 
-def _index_transactions(unit: list[Any]) -> None:
+def _index_transactions(unit: list[Any], format: str) -> None:
     """On a worker: the transaction indexes of what became of a segment. Doing it twice does no harm."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:
         index = segment.path.with_suffix(".txnindex")
-        data = transaction_index(segment, transactions)
+        data = transaction_index(segment, transactions, format)
         index.unlink(missing_ok=True)
         if data:
             index.write_bytes(data)

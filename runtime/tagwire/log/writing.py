@@ -7,7 +7,7 @@ make them unless they are told otherwise, and a time index one more at its end.
 from pathlib import Path
 from struct import Struct
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from tagwire.log.archive import archive
 from tagwire.log.batch_rules import BatchRules, Seen
@@ -97,10 +97,10 @@ def _entry(aborted: AbortedTransaction) -> bytes:
     return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
 
 
-def transaction_index(segment: Segment, transactions: Transactions) -> bytes:
+def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
     """The transaction index of a segment behind others, whose transactions are known. Raises LogError."""
     rules, data = BatchRules([]), bytearray()
-    for position, batch in segment.placed_batches():
+    for position, batch in segment.placed_batches(format=format):
         if batch.is_transactional or batch.is_control:
             seen = rules.check(position, batch, None) if batch.is_control else Seen(position, batch, len(batch), None)
             aborted = transactions.see(seen)
