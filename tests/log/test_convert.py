@@ -211,11 +211,64 @@ def test_the_metadata_log_keeps_its_snapshot(logs: Path, tmp_path: Path) -> None
 
 def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
     files = {path.name for path in (logs / "kafka4").iterdir() if path.is_file()}
-    carry_directory_files(logs / "kafka4", tmp_path / "same", keeps_producers=True)
+    carry_directory_files([(logs / "kafka4", tmp_path / "same")], keeps_producers=True)
     assert {path.name for path in (tmp_path / "same").iterdir()} == files
     assert ".kafka_cleanshutdown" in files
-    carry_directory_files(logs / "kafka4", tmp_path / "less", keeps_producers=False)
+    carry_directory_files([(logs / "kafka4", tmp_path / "less")], keeps_producers=False)
     assert {path.name for path in (tmp_path / "less").iterdir()} == files - {".kafka_cleanshutdown"}
+
+
+def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
+    """One of a broker's folders of logs, with a partition."""
+    (folder / f"t-{partition}").mkdir(parents=True)
+    (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
+    lines = entries.split(", ") if entries else []
+    (folder / "log-start-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
+    (folder / "meta.properties").write_text(f"directory.id={folder.name}\n")
+    if clean:
+        (folder / ".kafka_cleanshutdown").write_text("{}")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
+        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # left behind where a partition has moved
+        ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
+    ],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expected: list[str], at_once: bool) -> None:
+    disks = [disk(tmp_path / "d2", 0, entries=one), disk(tmp_path / "d1", 1, entries=other)]
+    to = tmp_path / "to"
+    for group in [disks] if at_once else [disks[:1], disks]:
+        for folder in group:
+            for each in log.find_partitions(folder):
+                (to / each.path.name).mkdir(parents=True, exist_ok=True)
+        carry_directory_files([(folder, to) for folder in group], keeps_producers=True)
+    assert (to / "log-start-offset-checkpoint").read_text().split("\n") == ["0", str(len(expected)), *expected, ""]
+    assert (to / "meta.properties").read_text() == "directory.id=d2\n"
+    assert (to / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_mark_of_a_clean_stop_is_that_of_all(tmp_path: Path, one: bool, other: bool, at_once: bool) -> None:
+    disks = [disk(tmp_path / "d1", 0, entries="", clean=one), disk(tmp_path / "d2", 1, entries="", clean=other)]
+    to = tmp_path / "to"
+    for group in [disks] if at_once else [disks[:1], disks[1:]]:
+        for folder in group:
+            for each in log.find_partitions(folder):
+                (to / each.path.name).mkdir(parents=True, exist_ok=True)
+        carry_directory_files([(folder, to) for folder in group], keeps_producers=True)
+    assert not (to / ".kafka_cleanshutdown").exists()
+
+
+def test_checkpoints_that_can_not_be_joined(tmp_path: Path) -> None:
+    disks = [disk(tmp_path / "d1", 0, entries="t 0 3"), disk(tmp_path / "d2", 1, entries="t 1 x")]
+    with pytest.raises(log.LogError, match=r"d2.log-start-offset-checkpoint.*a number"):
+        carry_directory_files([(each, tmp_path / "to") for each in disks], keeps_producers=True)
 
 
 def test_a_segment_that_outgrows_its_indexes_is_continued(

@@ -48,8 +48,9 @@ def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[Con
     reports = [
         report for each in found for report in convert_partition(each, output / each.path.relative_to(logs), conversion)
     ]
-    for folder in {each.path.parent for each in found}:
-        carry_directory_files(folder, output / folder.relative_to(logs), keeps_producers=conversion.is_one_to_one)
+    folders = sorted({each.path.parent for each in found})
+    targets = [(folder, output / folder.relative_to(logs)) for folder in folders]
+    carry_directory_files(targets, keeps_producers=conversion.is_one_to_one)
     return reports
 
 
@@ -118,6 +119,32 @@ def test_transactions_that_stretch_over_segments(
     assert files(tmp_path / "many" / "t-0") == files(tmp_path / "one")
     aborted = [each for segment in Partition(tmp_path / "one").segments for each in segment.aborted_transactions]
     assert [(each.producer_id, each.first_offset) for each in aborted] == [(8, 1), (7, 0), (8, 6)]
+
+
+@pytest.mark.parametrize(
+    ("job", "command", "options"),
+    [(convert_logs, "convert", {}), (compact_logs, "compact", {"drop_keyless": True, "now": 5})],
+)
+def test_several_disks_of_a_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
+) -> None:
+    """The checkpoints of all, and who the broker is by the first path; on one machine as well."""
+    monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
+    disks = [tmp_path / name for name in ("b", "a", "c")]
+    for number, disk in enumerate(disks):
+        transactional(disk / f"t-{number}")
+        (disk / "meta.properties").write_text(f"directory.id={disk.name}\n")
+        for name in ("log-start", "recovery-point", "replication", "cleaner")[: number + 2]:
+            (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\nt {number} 3\n")
+    switches = ["--drop-keyless", "--now", "5"] if options else []
+    one = CliRunner().invoke(app, ["log", command, *map(str, disks), *switches, "--output", str(tmp_path / "one")])
+    assert one.exit_code == 0, one.output
+    job(None, disks, tmp_path / "many", **options)
+    found = files(tmp_path / "many")
+    assert found == files(tmp_path / "one")
+    assert found["replication-offset-checkpoint"] == b"0\n2\nt 1 3\nt 2 3\n"
+    assert found["recovery-point-offset-checkpoint"] == b"0\n3\nt 0 3\nt 1 3\nt 2 3\n"
+    assert found["meta.properties"] == b"directory.id=b\n"
 
 
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
@@ -190,7 +217,7 @@ def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path
         compact_partition(each, tmp_path / "one" / each.path.relative_to(logs / "kafka28"), Compaction(**rules))
         for each in found
     ]
-    carry_directory_files(logs / "kafka28", tmp_path / "one", keeps_producers=True)
+    carry_directory_files([(logs / "kafka28", tmp_path / "one")], keeps_producers=True)
     got = compact_logs(spark, logs / "kafka28", tmp_path / "many", **rules)
     assert files(tmp_path / "many") == files(tmp_path / "one")
     assert got == expected and sum(segment.removed != {} for each in got for segment in each.segments)

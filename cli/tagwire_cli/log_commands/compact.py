@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, 
 from tagwire_cli.output import Column, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
-    from tagwire.log import Partition, Segment
+    from tagwire.log import Segment
     from tagwire.log.compact import CompactReport, SegmentReport
     from tagwire.log.compaction import Compaction
     from tagwire.records import Record
@@ -99,9 +99,8 @@ def command(
     rules["now"] = int(time.time() * 1000) if rules["now"] is None else rules["now"]
     compaction = Compaction(limits=limits_of(limits), **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
-    for path in paths:
-        for report in _compacted(path, output, compaction, explain):
-            tell_compaction(report, as_json=as_json)
+    for report in _compacted(paths, output, compaction, explain):
+        tell_compaction(report, as_json=as_json)
 
 
 def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
@@ -113,18 +112,23 @@ def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
 
 
 def _compacted(
-    path: Path, output: Path, compaction: "Compaction", explain: "Callable[[Segment, Record, str], None] | None"
+    paths: "Iterable[Path]",
+    output: Path,
+    compaction: "Compaction",
+    explain: "Callable[[Segment, Record, str], None] | None",
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in and below a folder; what the broker keeps beside them comes along."""
+    """Compact the partitions in and below folders; what the broker keeps beside them comes along."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import carry_directory_files
 
-    found: list[Partition] = partitions_below(path, "compacted")
-    with byte_progress("compact", found, _ROUNDS, prints_all_along=explain is not None) as tell:
-        for partition in found:
-            yield compact_partition(partition, target_of(partition, path, output), compaction, tell, explain)
-    for folder, target in log_folders(found, path, output):
-        carry_directory_files(folder, target, keeps_producers=True)
+    folders: list[tuple[Path, Path]] = []
+    for path in paths:
+        found = partitions_below(path, "compacted")
+        with byte_progress("compact", found, _ROUNDS, prints_all_along=explain is not None) as tell:
+            for partition in found:
+                yield compact_partition(partition, target_of(partition, path, output), compaction, tell, explain)
+        folders += log_folders(found, path, output)
+        carry_directory_files(folders, keeps_producers=True)
 
 
 def _segments(report: "CompactReport") -> list[dict[str, Any]]:

@@ -70,8 +70,7 @@ def command(
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
-    reports = (report for path in paths for report in _converted(path, output, conversion))
-    tell_conversion(reports, as_json=as_json)
+    tell_conversion(_converted(paths, output, conversion), as_json=as_json)
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
@@ -93,16 +92,18 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
         raise click.exceptions.Exit(1)
 
 
-def _converted(path: Path, output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below a folder; what the broker keeps beside them comes along."""
+def _converted(paths: "Iterable[Path]", output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+    """Convert the partitions in and below folders; what the broker keeps beside them comes along."""
     from tagwire.log.convert import carry_directory_files, convert_partition
 
-    found = partitions_below(path, "converted")
-    with byte_progress("convert", found) as tell:
-        for partition in found:
-            yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
-    for folder, target in log_folders(found, path, output):
-        carry_directory_files(folder, target, keeps_producers=conversion.is_one_to_one)
+    folders: list[tuple[Path, Path]] = []
+    for path in paths:
+        found = partitions_below(path, "converted")
+        with byte_progress("convert", found) as tell:
+            for partition in found:
+                yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
+        folders += log_folders(found, path, output)
+        carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 
 def _row(report: "ConvertReport") -> tuple[str, ...]:

@@ -50,8 +50,8 @@ def compact_logs(
         _Job(spark, made, rules).run(logs)
         for log in logs:
             log.finish(made)
-        for folder, target in log_folders(partitions):
-            carry_directory_files(folder, made.whole / target, keeps_producers=True)
+        folders = ((folder, made.whole / target) for folder, target in log_folders(partitions))
+        carry_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
 

@@ -15,8 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tagwire.log import Partition, Segment
-from tagwire.log.convert import Conversion, ConvertReport, carried_files, convert_segment
-from tagwire.log.convert import carry_directory_files as carry_beside
+from tagwire.log.convert import Conversion, ConvertReport, carried_files, carry_directory_files, convert_segment
 from tagwire.log.loss_report import LossReport, LossRow
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.transactions import Transactions
@@ -63,8 +62,8 @@ def convert_logs(
                 made.carry(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             made.take(result["attempt"], unit.target)
-        for folder, target in log_folders(partitions):
-            carry_beside(folder, made.whole / target, keeps_producers=conversion.is_one_to_one)
+        folders = ((folder, made.whole / target) for folder, target in log_folders(partitions))
+        carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(result["report"]) for result in results]
 
 

@@ -96,6 +96,6 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """The folders of logs, with where they go in the output; none where the path is a partition."""
+    """The folders of logs, as paths have them, and where they go in the output; none where the path is a partition."""
     found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root}
-    return [(folder, folder.relative_to(root).as_posix()) for folder, root in sorted(found.items())]
+    return [(folder, folder.relative_to(root).as_posix()) for folder, root in found.items()]

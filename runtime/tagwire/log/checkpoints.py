@@ -13,7 +13,15 @@ from typing import Any, Final, NamedTuple, NoReturn
 from tagwire.log.errors import refuse
 from tagwire.log.indexes import read_file
 
-__all__ = ["EpochStart", "TopicPartition", "read_json", "read_leader_epochs", "read_offsets", "read_properties"]
+__all__ = [
+    "EpochStart",
+    "TopicPartition",
+    "read_json",
+    "read_leader_epochs",
+    "read_offsets",
+    "read_properties",
+    "write_offsets",
+]
 
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
@@ -54,6 +62,12 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
         TopicPartition(topic, _number(path, at, partition)): _number(path, at, offset)
         for at, (topic, partition, offset) in _entries(path, "a topic, a partition and an offset", 3)
     }
+
+
+def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
+    """Write a checkpoint of offsets."""
+    lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
+    path.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
 
 
 def read_properties(path: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ compaction has emptied. They are left out, and counted as losses.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -20,9 +20,10 @@ from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
-from tagwire.log.names import log_file
+from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
 from tagwire.log.rebatching import BatchSize, Piece, as_they_are, rebatched
 from tagwire.log.segment import Segment
@@ -269,15 +270,44 @@ def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
     return found
 
 
-def carry_directory_files(source: Path, target: Path, *, keeps_producers: bool) -> None:
-    """Copy who the broker is, and its checkpoints of offsets, from one folder of logs to another.
+def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
+    """Copy who the broker is, and its checkpoints of offsets, from folders of logs, each to another.
 
-    The mark of a clean stop is left out where snapshots of producers were: a broker then reads them from the records.
+    Where several go to the same, as those of a broker with several disks, it gets the entries of all checkpoints, and
+    all else of the first. The mark of a clean stop says that of all logs there; it is left out where snapshots of
+    producers were: a broker then reads them from the records. Raises LogError for checkpoints that can't be joined.
     """
-    names = [path for path in source.iterdir() if path.is_file() and path.name.endswith(("-checkpoint", ".properties"))]
-    if (source / _CLEAN).is_file() and keeps_producers:
-        names.append(source / _CLEAN)
-    for path in names:
-        if not (target / path.name).exists():
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / path.name)
+    sources: dict[Path, list[Path]] = {}
+    for folder, target in folders:
+        sources.setdefault(target, []).append(folder)
+    for target, found in sources.items():
+        target.mkdir(parents=True, exist_ok=True)
+        for path in (each for folder in found for each in sorted(folder.iterdir()) if each.is_file()):
+            if path.name.endswith("-offset-checkpoint"):
+                _join_offsets(path.name, found, target)
+            elif path.name.endswith(("-checkpoint", ".properties")) and not (target / path.name).exists():
+                shutil.copyfile(path, target / path.name)
+        _carry_mark(found, target, keeps_producers=keeps_producers)
+
+
+def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
+    """A checkpoint with the entries of all, those that are there first; whoever has a partition knows it best."""
+    paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
+    if len(paths) == 1:
+        shutil.copyfile(paths[0], target / name)
+        return
+    joined: dict[TopicPartition, int] = {}
+    for path in paths:
+        for each, offset in read_offsets(path).items():
+            if each not in joined or (path.parent / f"{each.topic}-{each.partition}").is_dir():
+                joined[each] = offset
+    write_offsets(target / name, joined)
+
+
+def _carry_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
+    if not keeps_producers or not all((folder / _CLEAN).is_file() for folder in folders):
+        (target / _CLEAN).unlink(missing_ok=True)
+        return
+    logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
+    if all(any((folder / name).is_dir() for folder in folders) for name in logs):  # else others have said what it is
+        shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)
