@@ -82,8 +82,9 @@ class Output:
     def _next(self, facts: Facts) -> None:
         self.end()
         name = facts.log
-        if facts.partition < 0 or not _TOPIC.fullmatch(name):
-            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{name!r} is no partition of a topic that Kafka can have.")
+        if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
+            text = f"{name!r} is no partition of a topic that Kafka can have; its number is from 0 to {_INT32}."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         if name in self._logs:
             text = f"Rows of {name} come again behind those of other partitions; sort them within partitions."
             raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)

@@ -285,6 +285,8 @@ def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]
         ("topic string, value binary, compression string", ("t", b"v", "zstd"), {"recordFormat": "v1"}, "compression"),
         ("topic string, value binary, format string", ("t", b"v", "v9"), {}, "v9"),
         ("topic string, value binary, offset long, baseOffset long", ("t", b"v", 3, 4), {}, "baseOffset 4"),
+        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648' is no partition"),
+        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1' is no partition"),
     ],
 )  # fmt: skip
 def test_records_that_a_format_has_no_place_for(
