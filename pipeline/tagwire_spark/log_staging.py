@@ -51,6 +51,8 @@ class StagedSegment(NamedTuple):
     """Whether it has batches of transactions, or markers: what they mean depends on all that is before them."""
     format: str
     """Of its first batch."""
+    first_record: int
+    """The offset of the first record in it; the batch may begin before that."""
 
 
 class Output:
@@ -185,7 +187,7 @@ class _Log:
         except EncodeError as error:
             where = f"in the batch of {self.name} from offset {self.base_offset} on"
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
-        self.segments.append(batch, self.count)
+        self.segments.append(batch, self.count, self.builder.records[0].offset)
         self.count = 0
 
 
@@ -203,20 +205,20 @@ class _Segments:
         self.done: list[StagedSegment] = []
         self.last_epoch = -1
 
-    def append(self, batch: RecordBatch, count: int) -> None:
+    def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         """Write a batch; messages that only stand one behind the other each alone."""
         if count == 1 or batch.compression != "none" or format_of(batch.format).records is not None:
-            self._append(batch, count)
+            self._append(batch, count, first_record)
         else:
             for each in read_batches(batch.encode(), batch.format):
-                self._append(each, 1)
+                self._append(each, 1, each.base_offset)
 
     def end(self) -> list[StagedSegment]:
         self._close()
         return self.done
 
-    def _append(self, batch: RecordBatch, count: int) -> None:
-        writer = self._writer_for(batch)
+    def _append(self, batch: RecordBatch, count: int, first_record: int) -> None:
+        writer = self._writer_for(batch, first_record)
         seen = Seen(0, batch, count, None)
         if batch.is_control:
             seen = self.rules.check(0, batch, None)
@@ -231,7 +233,7 @@ class _Segments:
             self.last_epoch = batch.partition_leader_epoch
             self.epochs.append((self.last_epoch, batch.base_offset))
 
-    def _writer_for(self, batch: RecordBatch) -> SegmentWriter:
+    def _writer_for(self, batch: RecordBatch, first_record: int) -> SegmentWriter:
         writer = self.writer
         if writer is not None:
             is_far = batch.last_offset - writer.base_offset > _INT32
@@ -243,7 +245,7 @@ class _Segments:
         self.batches = self.records = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
-        self.format = batch.format
+        self.format, self.first_record = batch.format, first_record
         writer.__enter__()
         return writer
 
@@ -258,7 +260,7 @@ class _Segments:
         root = self.folder.parents[2]
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        facts = (tuple(self.epochs), self.has_transactions, self.format)
+        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record)
         self.done.append(StagedSegment(self.name, *numbers, names, *facts))
         self.writer = None
 

@@ -20,6 +20,8 @@ from tagwire_spark.log_target import LogTarget
 __all__ = ["LogWriter", "Staged"]
 
 _EPOCHS: Final = "leader-epoch-checkpoint"
+_NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
+"""What to do where records have been taken out of their batch."""
 
 
 class Staged(WriterCommitMessage):
@@ -56,10 +58,7 @@ class LogWriter(DataSourceArrowWriter):
         """On the driver, when all tasks are done."""
         segments = [each for message in messages if isinstance(message, Staged) for each in message.segments]
         root = Path(self.job.root)
-        logs = {
-            name: list(found)
-            for name, found in groupby(sorted(segments, key=lambda s: (s.log, s.base_offset)), lambda s: s.log)
-        }
+        logs = {name: list(found) for name, found in groupby(sorted(segments, key=_place), lambda s: s.log)}
         with alone(root):
             for name, found in logs.items():
                 _check_order(name, found)
@@ -90,17 +89,28 @@ class LogWriter(DataSourceArrowWriter):
             text += f"are of a format that does not say which it is, and is not {first.format}."
             raise PipelineError("KAFKA_LOG_EXISTS", text)
         if first.base_offset < end.offset:
-            text = f"{folder} ends with offset {end.offset - 1}; offset {first.base_offset} can't be appended to it."
-            raise PipelineError("KAFKA_LOG_EXISTS", text)
+            text = f"{folder} ends with offset {end.offset - 1}; offset {first.base_offset} can't be appended to it"
+            if first.first_record >= end.offset:
+                text += f": it is the baseOffset of offset {first.first_record}; {_NO_BASE}"
+            raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
+
+
+def _place(segment: StagedSegment) -> tuple[str, int, int]:
+    return segment.log, segment.base_offset, segment.first_record
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
     """Refuse what two tasks have written to the same offsets."""
     for one, other in pairwise(found):
-        if other.base_offset < one.end_offset:
+        if other.base_offset >= one.end_offset:
+            continue
+        if other.first_record >= one.end_offset:
+            text = f"Rows of {name} with baseOffset {other.base_offset} have come to two tasks, from offset "
+            text += f"{other.first_record} on to the second; {_NO_BASE}, or repartition by topic and partition."
+        else:
             text = f"Two tasks have written offsets {other.base_offset} to {one.end_offset - 1} of {name}; repartition "
             text += "by topic and partition, or by ranges of topic, partition and offset."
-            raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
+        raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
     tasks = {Path(each.files[-1]).parts[1] for each in found}
     if len(tasks) > 1 and any(each.has_transactions for each in found):
         text = f"{len(tasks)} tasks have written {name}, and it has transactions; one task must write all of it."

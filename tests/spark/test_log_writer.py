@@ -170,6 +170,29 @@ def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> Non
     assert problems(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("at_once", "text"),
+    [
+        (True, "baseOffset 2 have come to two tasks, from offset 5 on to the second; leave out column baseOffset"),
+        (False, "offset 2 can't be appended to it: it is the baseOffset of offset 5; leave out column baseOffset"),
+    ],
+)
+def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str) -> None:
+    """Where it begins, the second part can't begin as well; unless an option says how large batches are."""
+    schema = columns("topic string, offset long, value binary, baseOffset long")
+    one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
+    jobs = [(other, one)] if at_once else [(one,), (other,)]
+
+    def write(root: Path, **options: Any) -> None:
+        for tasks in jobs:
+            job(root, *tasks, **options)
+
+    with pytest.raises(PipelineError, match=text):
+        write(tmp_path / "refused")
+    write(tmp_path / "made", batchBytes=100)
+    assert offsets(tmp_path / "made") == {"t-0": [3, 4, 5, 6]} and problems(tmp_path / "made") == []
+
+
 # ---------------------------------------------------------------- through Spark
 
 
