@@ -14,7 +14,7 @@ from tagwire.log import LogError, Partition, Segment
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.scan import Place, Scan, mapped
 
-__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segments_end"]
+__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segment_ends"]
 
 
 class LogEnd(NamedTuple):
@@ -68,11 +68,11 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
     return reached if reached > start else end  # a head that says no good is for who reads the batch
 
 
-def segments_end(partition: Partition, start: int, end: int, most: int) -> tuple[int, int]:
-    """Up to which offset there are no more than `most` segments from `start` on; and how many there are."""
+def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
+    """The offsets behind the segments that have anything from `start` to before `end`; none is above `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
-    wanted = [behind for base, behind in zip(bases, [*bases[1:], end], strict=True) if base < end and behind > start]
-    return (min(end, wanted[:most][-1]), len(wanted[:most])) if wanted[:most] else (start, 0)
+    ranges = zip(bases, [*bases[1:], end], strict=True)
+    return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
 def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:

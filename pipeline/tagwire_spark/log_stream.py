@@ -6,8 +6,10 @@ is read for two of them depends on nothing else, so a restart from a checkpoint
 reads the same again, or goes on. Nothing is kept in mind but in the checkpoint.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from random import Random
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -24,7 +26,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, find_partitions
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segments_end
+from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_plan import Split, packed, plan, settled_place
 from tagwire_spark.log_query import LATEST, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_rows import rows_of
@@ -219,10 +221,9 @@ def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
     if isinstance(limit, ReadMaxFiles):
-        left = limit.max_files
-        for key, log in waiting.items():
-            ends[key], taken = segments_end(log.partition, begins[key], log.end, left)
-            left -= taken
+        behind = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
+        for key, count in _dealt({key: len(each) for key, each in behind.items()}, limit.max_files, starts).items():
+            ends[key] = behind[key][count - 1] if count else begins[key]
     elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
         of_rows = isinstance(limit, ReadMaxRows)
         sizes = {k: log.end - begins[k] if of_rows else _bytes_behind(log, begins[k]) for k, log in waiting.items()}
@@ -245,6 +246,21 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
     """What each partition has of a limit, in proportion to what waits there, and 1 at least; those below it alone."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
+
+
+def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
+    """What each partition has of a limit that is not to be exceeded: one after the other gets one, as long as it goes.
+
+    Who comes first is drawn, and the offsets are the lot: they are others after each micro-batch, so nobody waits for
+    long behind partitions that grow all the time. A fixed order would do that, and so would that of how much waits.
+    """
+    order = Random(json.dumps(_json(starts))).sample(list(sizes), len(sizes))
+    counts = dict.fromkeys(sizes, 0)
+    while most > 0 and (open_ones := [key for key in order if counts[key] < sizes[key]]):
+        for key in open_ones[:most]:
+            counts[key] += 1
+        most -= len(open_ones)
+    return counts
 
 
 def _bytes_behind(log: Log, offset: int) -> int:

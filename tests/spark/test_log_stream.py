@@ -108,6 +108,24 @@ def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None
     assert reader.latestOffset({"t": {"0": 0}}, limit) == {"t": {"0": expected}}
 
 
+@pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
+def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
+    """However fast the others grow; and each time where there is a segment for everybody."""
+    names = [str(n) for n in range(partitions)]
+    position = {"t": dict.fromkeys(names, 0)}
+    served = dict.fromkeys(names, 0)
+    for turn in range(turns):
+        for name in names:
+            segment(tmp_path / f"t-{name}", 5 * turn, batch(5 * turn))
+        end = stream(tmp_path, maxFilesPerTrigger=most).latestOffset(position, ReadMaxFiles(most))
+        read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
+        assert 0 < sum(read.values()) <= most
+        served = {name: served[name] + bool(read[name]) for name in names}
+        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # by the offsets alone
+        position = end
+    assert min(served.values()) >= least
+
+
 def test_what_is_available_now(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, batch(0))
     reader = stream(tmp_path, maxOffsetsPerTrigger=1)
