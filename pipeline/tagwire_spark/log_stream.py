@@ -149,8 +149,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with ExitStack() as stack:
             try:
                 for place in places(self.query.paths, stack):
+                    _check_folder(place)
                     with settled_place(place):
-                        for partition in find_partitions(place.local if place.local.is_dir() else place.local.parent):
+                        for partition in find_partitions(place.local):
                             self._add(found, partition, place)
             except TagwireError as error:
                 raise refusal(error, "MALFORMED_KAFKA_LOG") from None
@@ -204,6 +205,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             except LogPathError as error:
                 if self.asked.fails_on_loss:
                     raise PipelineError("KAFKA_LOG_DATA_LOSS", f"{error}; it was there a moment ago.") from None
+
+
+def _check_folder(place: Place) -> None:
+    """Refuse a segment, also where a pattern means it: what comes next is in others. Raises PipelineError."""
+    if place.local.is_file():
+        text = f"Option path means the file {place.origin}, but a stream reads folders, in which new segments come"
+        raise invalid(f"{text}; give it {place.local.parent}.")
 
 
 def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
