@@ -137,7 +137,7 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
         first = max(first, partition.log_start_offset)
-    transactions = transactions_of(partition, place) if query.committed else None
+    transactions = transactions_of(partition, place, query) if query.committed else None
     for index, segment in enumerate(segments):
         base = segment.base_offset or 0
         behind = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0

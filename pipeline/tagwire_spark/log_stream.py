@@ -173,7 +173,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.query.from_log_start and partition.log_start_offset is not None:
             first = max(first, partition.log_start_offset)
         if self.query.committed:
-            offset = min(offset, transactions_of(partition, place).stable)
+            offset = min(offset, transactions_of(partition, place, self.query).stable)
         found[key] = Log(partition, first, max(first, offset), end.position)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:

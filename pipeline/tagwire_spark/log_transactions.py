@@ -5,11 +5,16 @@ has its marker, and snapshots of what they know of producers. What is behind the
 latest snapshot is gone over batch by batch; without any, the whole log is.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tagwire.log import Partition
+from tagwire.errors import DecodeError
+from tagwire.log import Partition, Segment
+from tagwire.log.damage import Found, pieces
+from tagwire.log.errors import placed
+from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch, control_record
-from tagwire_spark.log_query import NO_OFFSET
+from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.storage import Place
 
 __all__ = ["Transactions", "transactions_of"]
@@ -37,8 +42,8 @@ class Transactions(NamedTuple):
         return any(batch.producer_id == each and first <= base <= last for each, first, last in self.aborted)
 
 
-def transactions_of(partition: Partition, place: Place) -> Transactions:
-    """What is known of a partition's transactions. Raises LogError."""
+def transactions_of(partition: Partition, place: Place, query: LogQuery) -> Transactions:
+    """What is known of a partition's transactions. Raises LogError; in PERMISSIVE only for what is no batch's."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for segment in partition.segments
@@ -52,13 +57,32 @@ def transactions_of(partition: Partition, place: Place) -> Transactions:
     }
     bases = [segment.base_offset or 0 for segment in partition.segments]
     for index, segment in enumerate(partition.segments):
-        if index + 1 < len(bases) and bases[index + 1] <= known_to:
+        is_last = index + 1 == len(bases)
+        if not is_last and bases[index + 1] <= known_to:
             continue
         place.bring(segment.path)
-        for batch in segment.batches(known_to, partial=True):
+        for position, batch in _batches(segment, known_to, query, is_last=is_last):
             if batch.is_transactional and batch.last_offset >= known_to:
-                _follow(batch, running, aborted)
+                try:
+                    _follow(batch, running, aborted)
+                except DecodeError as error:
+                    if not query.permissive:
+                        raise placed(error, str(segment.path), "TWL106", position) from None
     return Transactions(tuple(sorted(aborted)), min(running.values(), default=NO_OFFSET))
+
+
+def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -> Iterator[Found]:
+    """The whole batches from an offset on. Raises LogError for damage, unless the query is permissive.
+
+    What is no batch at a log's end may not be written to its end yet: who reads it knows, and says so.
+    """
+    with mapped(segment.path) as data:
+        scan = Scan(str(segment.path), data, query.format)
+        for piece in pieces(scan, segment.position_of(scan, offset)):
+            if isinstance(piece, Found):
+                yield piece
+            elif not query.permissive and not (is_last and scan.ends_at(piece.end)):
+                raise piece.error
 
 
 def _follow(batch: RecordBatch, running: dict[int, int], aborted: set[tuple[int, int, int]]) -> None:
