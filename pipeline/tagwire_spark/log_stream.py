@@ -7,10 +7,11 @@ reads the same again, or goes on. Nothing is kept in mind but in the checkpoint.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import wraps
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -45,6 +46,35 @@ _LIMITS: Final = {
 Offsets = dict[str, dict[str, int]]
 """Of Spark: topic, partition, next offset."""
 Ends = dict[tuple[str, int], int]
+
+
+_LOOKS: Final = 3
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Look at logs again where that fails: retention may take a segment between its listing and a look at it.
+
+    Then it is listed no more, and it is known whether it was read already. What is wrong with a log stays so.
+    """
+
+    @wraps(look)
+    def looked(*args: _P.args, **named: _P.kwargs) -> _T:
+        for _ in range(_LOOKS - 1):
+            try:
+                return look(*args, **named)
+            except OSError:
+                continue
+            except PipelineError as error:
+                if error.condition not in ("MALFORMED_KAFKA_LOG", "KAFKA_LOG_NOT_FOUND"):
+                    raise
+        try:
+            return look(*args, **named)
+        except OSError as error:
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{error.filename}: can't be read: {error.strerror}.") from None
+
+    return looked
 
 
 class StreamQuery(NamedTuple):
@@ -97,6 +127,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # ------------------------------------------------------------ on the driver
 
+    @_looked_again
     def initialOffset(self) -> dict[str, Any]:
         """Where a query begins that has no checkpoint."""
         logs = self._logs()
@@ -109,10 +140,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The limit of the options."""
         return self.asked.limit
 
+    @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
         """Read up to here, whatever comes."""
         self._target = {key: log.end for key, log in self._logs().items()}
 
+    @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Where the next micro-batch ends. Raises PipelineError."""
         logs, starts = self._logs(), _ends(start)
@@ -131,16 +164,18 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the logs end, as it was when the last micro-batch was planned."""
         return _json(self._latest) if self._latest else None
 
+    @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """A partition for each task that reads what is between two offsets. Raises PipelineError."""
         starts = _ends(start)
         ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
         if not ends:
             return []
-        logs = self._logs()
-        self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
-        splits = [s for each in plan(query) for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
+        planned = plan(query)
+        logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
+        self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
         return [InputPartition(each) for each in packed(splits, query.split_bytes)]
 
     def _logs(self) -> dict[tuple[str, int], Log]:
@@ -243,7 +278,7 @@ def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit
                 else:
                     end = bytes_end(log.partition, begin, log.end, share, query.format)
             except TagwireError as error:
-                if not query.permissive:
+                if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
                 continue  # nobody knows how much is behind damage
             ends[key] = min(end, log.end)

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, Rea
 
 from tagwire import log
 from tagwire.records import Record, build
-from tagwire_spark import PipelineError
+from tagwire_spark import PipelineError, log_stream
 from tagwire_spark.log_rows import full_schema
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_stream import LogStreamReader, stream_query
@@ -245,6 +245,59 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
                 list(reader.read(task))
         else:
             assert list(reader.read(task)) == []
+
+
+@pytest.mark.parametrize(("step", "place"), [
+    ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
+    ("latestOffset", "transactions_of"), ("partitions", "Segment.size"), ("partitions", "plan"),
+    ("partitions", "find_partitions"), ("partitions", "transactions_of"),
+])  # fmt: skip
+@pytest.mark.parametrize("fails", ["true", "false"])
+@pytest.mark.parametrize("begin", [0, 5])
+def test_a_segment_that_goes_while_it_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
+) -> None:
+    """Renamed between listing and looking: it is lost if it was not read, and else it never was there."""
+    old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
+    for base in (5, 10):
+        segment(tmp_path / "t-0", base, batch(base))
+    options = {"failOnDataLoss": fails, "maxBytesPerTrigger": 100}
+    reader = stream(tmp_path, isolation__level="read_committed", mode="PERMISSIVE", **options)
+    end = {"t": {"0": 15}}
+
+    def go(look: Any) -> Any:
+        def after(*args: Any, **named: Any) -> Any:
+            if old.exists():
+                old.rename(f"{old}.deleted")
+            return look(*args, **named)
+
+        return after
+
+    owner, _, name = place.rpartition(".")
+    if name == "size":
+        monkeypatch.setattr(log.Segment, "size", property(go(log.Segment.size.fget)))  # type: ignore[attr-defined]
+    elif owner:
+        monkeypatch.setattr(log.Segment, name, go(getattr(log.Segment, name)))
+    else:
+        for module in ("log_stream", "log_plan"):
+            monkeypatch.setattr(f"tagwire_spark.{module}.{name}", go(getattr(log_stream, name)), raising=False)
+    if begin == 0 and fails == "true":
+        with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_DATA_LOSS\] t-0 begins at offset 5; offsets from 0 on"):
+            reader.latestOffset(start, ReadMaxBytes(100)) if step == "latestOffset" else reader.partitions(start, end)
+    elif step == "latestOffset":
+        assert [row["offset"] for _, part in triggers(reader, start) for row in part] == [*range(5, 15)]
+    else:
+        assert [row["offset"] for row in rows(reader, start, end)] == [*range(5, 15)]
+    assert not old.exists()
+
+
+def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(_: Path) -> None:
+        raise PermissionError(13, "Permission denied", "x.log")
+
+    monkeypatch.setattr(log_stream, "find_partitions", fail)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] x.log: can't be read: Permission denied\."):
+        stream(tmp_path).initialOffset()
 
 
 # ---------------------------------------------------------------- what is wrong
