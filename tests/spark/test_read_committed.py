@@ -9,12 +9,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
+from streamed_logs import rows, segment, stream
 from written_logs import arrow_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.log_rows import full_schema
-from tagwire_spark.log_stream import LogStreamReader, stream_query
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
 COMMITTED = {"isolation.level": "read_committed"}
@@ -40,13 +39,6 @@ def flipped(data: bytes, at: int = 30) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-def segment(folder: Path, *batches: bytes, base: int = 0) -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{base:020}.log"
-    path.write_bytes(b"".join(batches))
-    return path
-
-
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
     """Offsets, and whether their row is an error; none is a marker."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
@@ -55,19 +47,16 @@ def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
     """Where a micro-batch of all ends, and the same of its rows."""
-    asked = stream_query({"path": str(path), **COMMITTED, **options})
-    reader = LogStreamReader(asked, full_schema(asked.query))
-    start = start or {}
+    reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
-    found = [row for task in reader.partitions(start, end) for each in reader.read(task) for row in each.to_pylist()]
-    return end, [(row["offset"], bool(row.get("_error"))) for row in found]
+    return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
 
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-int", "kip87", "kip82-int+kip87"])
 def test_formats(tmp_path: Path, format: str) -> None:
     """Also those that have no place for transactions: all in them is committed."""
     has_them = format.startswith("v")
-    segment(tmp_path / "t-0", *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
+    segment(tmp_path / "t-0", 0, *(transactions(format) if has_them else [batch(4, format=format, count=6)]))
     expected = [(offset, False) for offset in range(4, 10)]
     assert read(tmp_path, recordFormat=format) == expected
     assert streamed(tmp_path, recordFormat=format) == ({"t": {"0": 11 if has_them else 10}}, expected)
@@ -82,16 +71,16 @@ def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, b
     """It is a row in PERMISSIVE, and nothing is known of what it hides."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
-    segment(tmp_path / "t-0", *batches, batch(11))
+    segment(tmp_path / "t-0", 0, *batches, batch(11))
     assert read(tmp_path, mode="PERMISSIVE") == [
         *expected,
         *([(11 + n, False) for n in range(3)] if spoiled < 4 else []),
     ]
-    end, rows = streamed(tmp_path, mode="PERMISSIVE")
+    end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
-        assert end == {"t": {"0": 14}} and rows == read(tmp_path, mode="PERMISSIVE")
+        assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
     else:  # it waits where the transaction is open
-        assert end == {"t": {"0": 7}} and rows == expected[:3]
+        assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
             call(tmp_path)
@@ -99,7 +88,7 @@ def test_damage(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, b
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
-    segment(tmp_path / "t-0", batch(0), batch(3, 1), marker(6, 1, b"\0"))
+    segment(tmp_path / "t-0", 0, batch(0), batch(3, 1), marker(6, 1, b"\0"))
     if mode == "PERMISSIVE":
         assert [offset for offset, _ in read(tmp_path, mode=mode)] == [0, 1, 2]
         return
@@ -114,18 +103,18 @@ def test_a_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
     position: dict[str, Any] = {"t": {"0": 0}}
     got: list[int] = []
     for end in (*range(0, len(whole), 7), len(whole)):
-        segment(tmp_path / "t-0", whole[:end], bytes(zeros))
-        position, rows = streamed(tmp_path, position)
-        got += [offset for offset, _ in rows]
+        segment(tmp_path / "t-0", 0, whole[:end], bytes(zeros))
+        position, found = streamed(tmp_path, position)
+        got += [offset for offset, _ in found]
     assert got == list(range(4, 10)) and position == {"t": {"0": 11}}
 
 
 def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
     """What is before is read, what is asked of it is refused; and in a segment that is not the last, it is damage."""
-    segment(tmp_path / "t-0", batch(0), flipped(batch(3)))
+    segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
         read(tmp_path)
-    segment(tmp_path / "t-0", batch(6), base=6)
+    segment(tmp_path / "t-0", 6, batch(6))
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
         read(tmp_path, endingOffsets='{"t": {"0": 3}}')

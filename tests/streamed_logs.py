@@ -1,0 +1,38 @@
+"""Logs that grow, and `kafka_log` as a stream of them without Spark: helpers of the tests of streams."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tagwire.records import Record, build
+from tagwire_spark.log_rows import full_schema
+from tagwire_spark.log_stream import LogStreamReader, stream_query
+
+
+def stream(path: Path | str, **options: Any) -> LogStreamReader:
+    asked = stream_query({"path": str(path), **{name.replace("__", "."): str(v) for name, v in options.items()}})
+    return LogStreamReader(asked, full_schema(asked.query))
+
+
+def rows(reader: LogStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:
+    tasks = reader.partitions(start, end)
+    return [row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
+
+
+def triggers(reader: LogStreamReader, start: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What Spark does, up to where nothing is new: where each micro-batch ends, and its rows."""
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+        yield end, rows(reader, start, end)
+        start = end
+
+
+def batch(first: int, count: int = 5, size: int = 40) -> bytes:
+    records = [Record(first + n, 1_700_000_000_000 + n, b"k", bytes(size)) for n in range(count)]
+    return build(records, "v2").encode()
+
+
+def segment(folder: Path, base: int, *batches: bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{base:020}.log"
+    path.write_bytes(b"".join(batches))
+    return path
