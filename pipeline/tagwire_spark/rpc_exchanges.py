@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.registry import Registry, UnknownMessageError
+from tagwire.shown import plain
 from tagwire_spark.errors import PipelineError, described
 from tagwire_spark.rpc_frames import CapturedFrame
 
@@ -72,9 +73,9 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     times = [frame.time if frame else None for frame in exchange]
     return {
         "line": first.line,
-        "run": first.run,
-        "connection": first.connection,
-        "clientLabel": first.client,
+        "run": _shown(first.run),
+        "connection": _shown(first.connection),
+        "clientLabel": _shown(first.client),
         "clientId": getattr(asked.header, "client_id", None),
         "apiKey": key,
         "api": _api_name(registry, key),
@@ -115,6 +116,10 @@ def _header_version(registry: Registry, key: int | None, version: int | None) ->
         return None if key is None or version is None else registry.request(key).header_version(version)
     except TagwireError:
         return None
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else plain(text)
 
 
 def _micros(time: float | None) -> int | None:

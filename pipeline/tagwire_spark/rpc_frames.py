@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.network_captures import MAGIC, CaptureError, network_frames
+from tagwire.shown import shown
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.log_columns import MOST_MILLISECONDS
 
 __all__ = ["CapturedFrame", "captured_frames"]
 
@@ -66,7 +68,7 @@ def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
     for number, row in enumerate(rows, 1):
         try:
             yield _frame(number, row)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise PipelineError(
                 "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is no captured frame: {error!r}."
             ) from None
@@ -87,7 +89,7 @@ def _json(path: str, *, is_packed: bool) -> Iterator[Any]:
             for line in lines:
                 yield json.loads(line)
                 number += 1
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, RecursionError, ValueError) as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} can't be read: {error}.") from None
 
 
@@ -99,7 +101,7 @@ def _parquet(path: str) -> Iterator[Any]:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(_ROWS):
                 yield from batch.to_pylist()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # times beyond Python's, text that is none
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None
 
 
@@ -111,10 +113,10 @@ def _frame(number: int, row: Any) -> CapturedFrame:
         connection=_text(row.get("conn")),
         client=_text(row.get("client_label")),
         is_request={"req": True, "resp": False}[row["dir"]],
-        data=bytes.fromhex(row["hex"]) if data is None else bytes(data),
+        data=bytes.fromhex(row["hex"]) if data is None else _bytes(data),
         time=_time(row.get("timestamp")),
-        api_key=_number(row.get("api_key")),
-        version=_number(row.get("api_version")),
+        api_key=_int16(row, "api_key"),
+        version=_int16(row, "api_version"),
     )
 
 
@@ -122,13 +124,29 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _number(value: Any) -> int | None:
-    return None if value is None else int(value)
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, int):  # of which `bytes` makes as many zeros
+        raise TypeError(f"data is the number {shown(value)}; bytes were expected")
+    return bytes(value)
+
+
+def _int16(row: Any, name: str) -> int | None:
+    value = row.get(name)
+    if value is None:
+        return None
+    number = int(value)
+    if not -0x8000 <= number <= 0x7FFF:
+        raise ValueError(f"{name} is {shown(number)}, which is beyond 16 bits")
+    return number
 
 
 def _time(value: Any) -> float | None:
+    if value is None:
+        return None
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000
-    return None if value is None else float(value)
+    if not abs(float(value)) <= MOST_MILLISECONDS:  # NaN is not, either
+        raise ValueError(f"timestamp is {shown(value)}, which is no time in milliseconds since 1970")
+    return float(value)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tagwire.shown import plain
 from tagwire_spark.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.asked_columns import asked_batch, check_asked
 from tagwire_spark.codec import Decoding, decoding, find_registry, message_class
@@ -181,4 +182,4 @@ def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
         if query.api_key is not None and row["apiKey"] != query.api_key:
             continue
-        yield {**row, "file": file}
+        yield {**row, "file": plain(file)}

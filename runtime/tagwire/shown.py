@@ -6,7 +6,7 @@ value, and must not copy a megabyte of it.
 
 from uuid import UUID
 
-__all__ = ["near", "ranges", "shown"]
+__all__ = ["near", "plain", "ranges", "shown"]
 
 _LONGEST = 48
 
@@ -39,6 +39,11 @@ def _shown_bytes(view: memoryview) -> str:
     head = bytes(view[:12] if view.ndim == 1 and view.itemsize == 1 else b"").hex()
     more = "..." if head and view.nbytes > 12 else ""
     return f"{size} {head}{more}".rstrip()
+
+
+def plain(text: str) -> str:
+    """Text that UTF-8 has: the name of a file may have bytes that are none, and JSON lone surrogates; `?` for these."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def near(name: object, names: "list[str]") -> str:
