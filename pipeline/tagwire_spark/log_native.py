@@ -14,6 +14,7 @@ import pyarrow.compute
 from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
+from tagwire.shown import plain
 from tagwire_spark.asked_columns import asked_batch
 from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
 from tagwire_spark.log_plan import Split
@@ -159,7 +160,7 @@ def _sequences(columns: Columns, split: Split) -> Any:
 _COLUMNS: Final = {
     "key": _same("key"),
     "value": _same("value"),
-    "topic": _constant(pa.string(), lambda split: split.topic),
+    "topic": _constant(pa.string(), lambda split: plain(split.topic)),
     "partition": _constant(pa.int32(), lambda split: split.partition),
     "offset": _same("offset"),
     "timestamp": NativeColumn(("timestamp",), _times),
@@ -176,6 +177,6 @@ _COLUMNS: Final = {
     "isTransactional": _same("is_transactional"),
     "isControl": _same("is_control"),
     "sequence": NativeColumn(("base_sequence", "offset", "base_offset"), _sequences),
-    "file": _constant(pa.string(), lambda split: split.file),
+    "file": _constant(pa.string(), lambda split: plain(split.file)),
     "position": _same("position"),
 }

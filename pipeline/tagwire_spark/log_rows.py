@@ -10,9 +10,10 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.log.damage import Damage, Found
 from tagwire.log.errors import LogError, placed
 from tagwire.records import Record
+from tagwire.shown import plain
 from tagwire_spark.arrow_types import arrow_schema, spark_type
 from tagwire_spark.asked_columns import asked_batch
-from tagwire_spark.errors import described, refusal
+from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.log_columns import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder, record_places
 from tagwire_spark.log_native import goes_natively, native_rows
 from tagwire_spark.log_plan import Split
@@ -20,13 +21,14 @@ from tagwire_spark.log_query import LogQuery
 from tagwire_spark.log_read import begun_scan, split_pieces
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["full_schema", "rows_of"]
+__all__ = ["check_number", "full_schema", "rows_of"]
 
 _ROWS: Final = 20_000
 """Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
 _BYTES: Final = 8 << 20
 """Of keys and values in them, and one record more."""
 _MESSAGE: Final = "message"
+_MOST_PARTITIONS: Final = 0x7FFFFFFF
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
@@ -44,6 +46,7 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
     settle_worker()
+    check_number(split.partition, split.file)
     if goes_natively(split, query):
         with begun_scan(split, query) as begun:
             if begun is not None:
@@ -61,6 +64,13 @@ def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     yield from rows.rest()
 
 
+def check_number(partition: int, where: str) -> None:
+    """Refuse the number of a partition that the column has no place for. Raises PipelineError."""
+    if partition > _MOST_PARTITIONS:
+        text = f"{where}: the folder says partition {partition}, but numbers of partitions end at {_MOST_PARTITIONS}"
+        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
+
+
 class _Rows:
     """The rows of one split."""
 
@@ -71,6 +81,7 @@ class _Rows:
         names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
+        self.topic, self.file = plain(split.topic), plain(split.file)
         self.bytes = 0
 
     def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
@@ -86,7 +97,7 @@ class _Rows:
             return
         if query.first_timestamp is not None and batch.max_timestamp < query.first_timestamp:
             return
-        place = BatchPlace(batch, split.topic, split.partition, split.file, piece.position)
+        place = BatchPlace(batch, self.topic, split.partition, self.file, piece.position)
         if query.by_batch:
             self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
         else:
@@ -123,11 +134,10 @@ class _Rows:
         )
 
     def _error_row(self, position: int, error: TagwireError) -> dict[str, Any]:
-        split = self.split
         return {
-            "topic": split.topic,
-            "partition": split.partition,
-            "file": split.file,
+            "topic": self.topic,
+            "partition": self.split.partition,
+            "file": self.file,
             "position": position,
             "_error": described(error),
         }
@@ -140,10 +150,10 @@ class _Rows:
         arrays = self.builder.arrays()
         if _MESSAGE in self.schema.names:
             assert self.query.message is not None
-            places = record_places(self.split.file, arrays["offset"])
+            places = record_places(self.file, arrays["offset"])
             arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
         count = self.builder.rows
         self.builder.clear()
         if not self.schema.names:  # count() may need no column at all
             return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
-        return (asked_batch(arrays, self.schema, self.split.file),)
+        return (asked_batch(arrays, self.schema, self.file),)

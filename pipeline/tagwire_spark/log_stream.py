@@ -26,11 +26,12 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, find_partitions
+from tagwire.shown import plain
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_plan import Split, packed, plan, settled_place
 from tagwire_spark.log_query import LATEST, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
-from tagwire_spark.log_rows import rows_of
+from tagwire_spark.log_rows import check_number, rows_of
 from tagwire_spark.log_transactions import transactions_of
 from tagwire_spark.options import Options, invalid
 from tagwire_spark.storage import Place, is_remote, places
@@ -199,6 +200,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = end_of(partition, self.query.format, permissive=self.query.permissive)
         if end is None:
             return
+        check_number(key[1], str(partition.path))
+        if plain(key[0]) != key[0]:
+            text = f"{partition.path}: the folder's topic is no text, and an offset of Spark's is; rename it."
+            raise PipelineError("MALFORMED_KAFKA_LOG", text)
         if key in found:
             text = (
                 f"{partition.path} and {found[key].partition.path} are the same partition; a stream reads one of them."
