@@ -8,6 +8,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
+from tagwire.shown import shown
 from tagwire_spark.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.codec import Decoding, decoding
 from tagwire_spark.options import MODES, Options, invalid
@@ -96,8 +97,8 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         partitions=_assigned(read),
         starts=_offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {})),
         ends=_offsets(read, "endingOffsets", {"latest": LATEST}),
-        first_timestamp=read.number("startingTimestamp"),
-        end_timestamp=read.number("endingTimestamp"),
+        first_timestamp=_milliseconds(read, "startingTimestamp"),
+        end_timestamp=_milliseconds(read, "endingTimestamp"),
         message=_message(read),
     )
 
@@ -105,7 +106,10 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 def paths_of(options: Options) -> tuple[str, ...]:
     """The paths that `load` was given, one or several. Raises PipelineError where there is none."""
     if options.has("paths"):
-        return tuple(map(str, options.json("paths")))
+        paths = options.json("paths")
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            raise invalid(f'Option paths is {shown(paths)}; ["first", "second"] was expected.')
+        return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
     raise invalid("There is no path; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
@@ -136,8 +140,10 @@ def _assigned(options: Options) -> tuple[tuple[str, int], ...] | None:
         return None
     value = options.json("assign")
     try:
-        return tuple((str(topic), int(each)) for topic, partitions in value.items() for each in partitions)
-    except (AttributeError, TypeError, ValueError):
+        if all(isinstance(partitions, list) for partitions in value.values()):  # the characters of a text are others
+            return tuple((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
+        raise TypeError
+    except (AttributeError, TypeError):
         raise invalid(f'Option assign is {value!r}; {{"topic": [0, 1]}} was expected.') from None
 
 
@@ -148,14 +154,28 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
         return None
     value = options.json(name)
     try:
-        found = {(str(t), int(p)): int(offset) for t, offsets in value.items() for p, offset in offsets.items()}
+        found = {(t, int(p)): _whole(offset) for t, offsets in value.items() for p, offset in offsets.items()}
     except (AttributeError, TypeError, ValueError):
         expected = " or ".join(words)
         raise invalid(f'Option {name} is {value!r}; {expected} or {{"topic": {{"0": 23}}}} was expected.') from None
     for (topic, partition), offset in found.items():
-        if offset < 0 and offset not in words.values():
+        if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
             raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
     return {key: offset for key, offset in found.items() if offset != number}
+
+
+def _whole(value: Any) -> int:
+    """A number of JSON. Raises TypeError for what is none, or has a fraction."""
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _milliseconds(options: Options, name: str) -> int | None:
+    value = options.number(name)
+    if value is not None and not -NO_OFFSET <= value < NO_OFFSET:
+        raise invalid(f"Option {name} is {shown(value)}; milliseconds in 64 bits were expected.")
+    return value
 
 
 def _message(options: Options) -> Decoding | None:

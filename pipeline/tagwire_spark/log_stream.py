@@ -26,11 +26,11 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, find_partitions
-from tagwire.shown import plain
+from tagwire.shown import plain, shown
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_plan import Split, packed, plan, settled_place
-from tagwire_spark.log_query import LATEST, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
+from tagwire_spark.log_query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_rows import check_number, rows_of
 from tagwire_spark.log_transactions import transactions_of
 from tagwire_spark.options import Options, invalid
@@ -105,8 +105,8 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} limit the same; give one of them.")
     most = every.number(given[0]) if given else None
-    if most is not None and most < 1:
-        raise invalid(f"Option {given[0]} is {most}; 1 or more was expected.")
+    if most is not None and not 1 <= most < NO_OFFSET:
+        raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
     for path in query.paths:
         if is_remote(path):

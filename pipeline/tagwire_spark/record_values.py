@@ -14,7 +14,7 @@ from tagwire.errors import TagwireError
 from tagwire.record_frames import COORDINATOR_LOGS, METADATA_LOGS
 from tagwire_spark.arrow_types import ERROR_TYPE, spark_type
 from tagwire_spark.codec import find_registry
-from tagwire_spark.errors import described, refusal
+from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
 __all__ = ["RecordReading", "record_reading", "record_schema"]
@@ -37,6 +37,10 @@ class RecordReading(NamedTuple):
 
     def read(self, data: Any, keys: Any = None) -> Any:
         """A column of records, with that of their keys where they are values. Raises PipelineError."""
+        for name, column in (("data", data), ("key", keys)):
+            if column is not None and not _is_bytes(column.type):
+                text = f"{name} is of the Arrow type '{column.type}'; binary was expected."
+                raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
         # A null key in a column of keys must not make a key of the value beside it.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
@@ -57,6 +61,17 @@ class RecordReading(NamedTuple):
             return {"_error": described(error)}
         body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
         return {"message": frame.message.NAME, "version": frame.version, "body": body}
+
+
+def _is_bytes(type: Any) -> bool:
+    kinds = pa.types
+    return bool(
+        kinds.is_binary(type)
+        or kinds.is_large_binary(type)
+        or kinds.is_binary_view(type)
+        or kinds.is_fixed_size_binary(type)
+        or kinds.is_null(type)
+    )
 
 
 def record_reading(log: str, options: Any) -> RecordReading:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
@@ -25,6 +26,7 @@ from tagwire_spark import (
     spark_conf,
     to_message,
 )
+from tagwire_spark.record_values import record_reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -193,6 +195,26 @@ def test_records_of_a_metadata_log(spark: "SparkSession") -> None:
     assert row.r.message == "TopicRecord" and '"name":"t"' in row.r.body
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_RECORD\]"):
         df.select(from_record("value", "cluster")).collect()
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+@pytest.mark.parametrize(("columns", "text"), [
+    ((["x"],), "data is of the Arrow type 'string'; binary was expected"),
+    (([b"x"], ["x"]), "key is of the Arrow type 'string'; binary was expected"),
+    (([1],), "data is of the Arrow type 'int64'; binary was expected"),
+])  # fmt: skip
+def test_records_that_are_no_bytes(mode: str, columns: tuple[list[Any], ...], text: str) -> None:
+    reading = record_reading("group", {"mode": mode})
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_RECORD\]") as refused:
+        reading.read(*map(pa.array, columns))
+    assert text in str(refused.value)
+
+
+def test_records_of_every_type_of_bytes() -> None:
+    key = messages.registry.encode_record(messages.OffsetCommitKey(group="g", topic="t", partition=3), 0)
+    for type in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(len(key))):
+        assert record_reading("group", {}).read(pa.array([key, None], type)).is_null().to_pylist() == [False, True]
+    assert record_reading("group", {}).read(pa.nulls(2)).null_count == 2
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,7 @@ def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
     ("options", "text"),
     [
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
+        ({"maxOffsetsPerTrigger": str(1 << 63)}, "in 64 bits"),
         ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
         ({"endingOffsets": "latest"}, "no end"),
         ({"failOnDataLoss": "maybe"}, "true or false"),
