@@ -22,7 +22,7 @@ from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.log_transactions import Transactions, transactions_of
 from tagwire_spark.storage import Place, is_remote, places
 
-__all__ = ["Split", "log_places", "packed", "plan", "settled_place"]
+__all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
 
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
@@ -122,10 +122,13 @@ def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
     if place.local.is_file():
         yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
         return
-    for partition in find_partitions(place.local):
-        if partition.state and partition.path != place.local:
-            continue  # on its way in or out, unless somebody names it
+    for partition in partitions_of(place):
         yield from _of_partition(query, partition, partition.segments, place)
+
+
+def partitions_of(place: Place) -> Iterator[Partition]:
+    """The partitions that are, or lie in, a folder; those on their way in or out where the folder is one."""
+    return (each for each in find_partitions(place.local) if not each.state or each.path == place.local)
 
 
 def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan, mapped
-from tagwire_spark.errors import refusal
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.storage import Opened, opened
@@ -19,11 +18,8 @@ __all__ = ["begun_scan", "split_pieces"]
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
-    try:
-        with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
-            yield Scan(split.file, data, query.format), source
-    except LogPathError as error:  # it was there when the read was planned
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
+        yield Scan(split.file, data, query.format), source
 
 
 @contextmanager

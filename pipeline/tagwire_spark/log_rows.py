@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.log.damage import Damage, Found
-from tagwire.log.errors import LogError, placed
+from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.records import Record
 from tagwire.shown import plain
 from tagwire_spark.arrow_types import arrow_schema, spark_type
@@ -47,20 +47,21 @@ def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
     settle_worker()
     check_number(split.partition, split.file)
+    try:
+        yield from _rows_of(split, query, schema)
+    except (LogError, LogPathError) as error:  # of the latter, it was there when the read was planned
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def _rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     if goes_natively(split, query):
         with begun_scan(split, query) as begun:
             if begun is not None:
-                try:
-                    yield from native_rows(split, query, *begun, arrow_schema(schema))
-                except LogError as error:
-                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                yield from native_rows(split, query, *begun, arrow_schema(schema))
                 return
     rows = _Rows(split, query, schema)
-    try:
-        for piece in split_pieces(split, query):
-            yield from rows.of_piece(piece)
-    except LogError as error:
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    for piece in split_pieces(split, query):
+        yield from rows.of_piece(piece)
     yield from rows.rest()
 
 

@@ -25,16 +25,16 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogPathError, Partition, find_partitions
+from tagwire.log import LogPathError, Partition
 from tagwire.shown import plain, shown
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segment_ends
-from tagwire_spark.log_plan import Split, packed, plan, settled_place
+from tagwire_spark.log_plan import Split, log_places, packed, partitions_of, plan, settled_place
 from tagwire_spark.log_query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_rows import check_number, rows_of
 from tagwire_spark.log_transactions import transactions_of
 from tagwire_spark.options import Options, invalid
-from tagwire_spark.storage import Place, is_remote, places
+from tagwire_spark.storage import Place, is_remote
 
 __all__ = ["LogStreamReader", "StreamQuery", "stream_query"]
 
@@ -184,10 +184,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found: dict[tuple[str, int], Log] = {}
         with ExitStack() as stack:
             try:
-                for place in places(self.query.paths, stack):
+                for place in log_places(self.query.paths, stack):
                     _check_folder(place)
                     with settled_place(place):
-                        for partition in find_partitions(place.local):
+                        for partition in partitions_of(place):
                             self._add(found, partition, place)
             except TagwireError as error:
                 raise refusal(error, "MALFORMED_KAFKA_LOG") from None
@@ -195,7 +195,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _add(self, found: dict[tuple[str, int], Log], partition: Partition, place: Place) -> None:
         key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
-        if partition.state or not self.query.wants(*key):
+        if not self.query.wants(*key):
             return
         end = end_of(partition, self.query.format, permissive=self.query.permissive)
         if end is None:
@@ -242,9 +242,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for split in partition.value or ():
             try:
                 yield from rows_of(split, self.query, self.columns)
-            except LogPathError as error:
+            except PipelineError as error:
+                if error.condition != "KAFKA_LOG_NOT_FOUND":
+                    raise
                 if self.asked.fails_on_loss:
-                    raise PipelineError("KAFKA_LOG_DATA_LOSS", f"{error}; it was there a moment ago.") from None
+                    text = f"{error.text.rstrip('.')}; it was there a moment ago."
+                    raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
 
 
 def _check_folder(place: Place) -> None:

@@ -1,4 +1,4 @@
-"""What folders of logs are called: bytes that are no text, and numbers that no partition has. Without Spark."""
+"""What folders of logs are called: bytes that are no text, numbers that no partition has, and none. Without Spark."""
 
 import os
 from pathlib import Path
@@ -12,6 +12,8 @@ from streamed_logs import batch, rows, segment, stream
 from written_logs import arrow_rows
 
 from tagwire_spark import PipelineError, log_rows
+from tagwire_spark.log_plan import plan
+from tagwire_spark.log_query import log_query
 
 OPTIONS = [{}, {"mode": "PERMISSIVE"}, {"level": "batch"}]
 
@@ -50,6 +52,16 @@ def test_a_stream_has_topics_in_its_offsets(tmp_path: Path) -> None:
     segment(odd(tmp_path, b"caf\xe9-0"), 0, batch(0))
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the folder's topic is no text"):
         stream(tmp_path).initialOffset()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_segment_that_is_gone(tmp_path: Path, options: dict[str, str]) -> None:
+    path = segment(tmp_path / "t-0", 0, batch(0))
+    query = log_query({"path": str(tmp_path), **options})
+    splits = plan(query)
+    path.unlink()
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] .*0\.log: can't be read: No such file"):
+        list(log_rows.rows_of(splits[0], query, log_rows.full_schema(query)))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -221,6 +221,16 @@ def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text:
     assert text in str(refused.value)
 
 
+def test_a_partition_on_its_way(tmp_path: Path) -> None:
+    """A pattern means its folder, too; it is no part of the log."""
+    segment(tmp_path / "t-0", 0, batch(0))
+    for state in ("future", "delete", "stray"):
+        segment(tmp_path / f"t-0.{'0' * 32}-{state}", 0, batch(0))
+    for path in (tmp_path, tmp_path / "t-*"):
+        [(end, found)] = triggers(stream(path), {})
+        assert end == {"t": {"0": 5}} and [row["offset"] for row in found] == [*range(5)]
+
+
 def test_the_same_partition_twice(tmp_path: Path) -> None:
     for broker in ("one", "two"):
         (tmp_path / broker).mkdir()

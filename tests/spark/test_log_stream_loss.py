@@ -77,7 +77,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("step", "place"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
     ("latestOffset", "transactions_of"), ("partitions", "Segment.size"), ("partitions", "plan"),
-    ("partitions", "find_partitions"), ("partitions", "transactions_of"),
+    ("partitions", "partitions_of"), ("partitions", "transactions_of"),
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])
 @pytest.mark.parametrize("begin", [0, 5])
@@ -119,9 +119,9 @@ def test_a_segment_that_goes_while_it_is_looked_at(
 
 
 def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fail(_: Path) -> None:
+    def fail(_: Any) -> None:
         raise PermissionError(13, "Permission denied", "x.log")
 
-    monkeypatch.setattr(log_stream, "find_partitions", fail)
+    monkeypatch.setattr(log_stream, "partitions_of", fail)
     with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] x.log: can't be read: Permission denied\."):
         stream(tmp_path).initialOffset()
