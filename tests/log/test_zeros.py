@@ -1,11 +1,14 @@
 """Zeros in a segment are gone over, not tried byte by byte; and no batch behind or among them is missed."""
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from peak_memory import PEAK_KIB, SANITIZED
 
 from tagwire import log
 from tagwire.log import damage
@@ -91,3 +94,26 @@ def test_a_hole_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:
     [report] = salvage(log.Partition(folder), tmp_path / "saved")
     assert (tmp_path / "saved" / "t-0" / path.name).read_bytes() == whole[0] + whole[2] + whole[3]
     assert report.lost_bytes == 11 + (2 << 20)
+
+
+_PREALLOCATED = PEAK_KIB + """
+import sys
+from tagwire import log
+
+before = peak_kib()
+for _ in range(2):
+    print(sum(1 for batch in log.read(Path(sys.argv[1]))))
+print((peak_kib() - before) >> 10)
+"""
+
+
+def test_what_was_gone_over_does_not_stay_in_memory(tmp_path: Path) -> None:
+    """A segment that was preallocated: 256 MiB that are nothing, in MiB of this process."""
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, "v2"))
+    with path.open("r+b") as file:
+        file.truncate(256 << 20)
+    arguments = [sys.executable, "-c", _PREALLOCATED, str(path)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=True)
+    first, second, grown = map(int, done.stdout.split())
+    assert first == second == 1 and (SANITIZED or grown < 64)

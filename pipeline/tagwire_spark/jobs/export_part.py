@@ -19,6 +19,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch
 from tagwire.records.rebuilding import head_of
+from tagwire.shown import plain
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt
@@ -81,7 +82,7 @@ class _Segment:
     def __init__(self, path: Path, size: int, file: str, how: How) -> None:
         self.path = path
         self.size = size
-        self.file = file.encode("utf-8", "replace").decode()
+        self.file = plain(file)
         """As the table has it: below the root of the logs."""
         self.how = how
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tagwire.log.whole_folder import on_disk
+from tagwire.shown import plain
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_columns import RECORD_COLUMNS
 
@@ -144,8 +145,7 @@ def _below(name: str) -> str:
 
 def table_folder(topic: str, partition: int) -> str:
     """Where the records of a partition are, in the manner of Hive."""
-    plain = topic.encode("utf-8", "replace").decode()
-    escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in plain)
+    escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in plain(topic))
     return f"topic={escaped}/partition={partition}"
 
 

@@ -26,6 +26,7 @@ from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
 from tagwire.records import format_of
+from tagwire.shown import plain
 
 if TYPE_CHECKING:
     from tagwire.message import Message
@@ -96,7 +97,7 @@ def arrays_between(
     """
     root = root_column("record", columns, None if format == "auto" else format_of(format))
     way = Pass(root, Wanted(first_offset, format))
-    way.rows.begin(_plain(scan.file), start, first_offset)
+    way.rows.begin(plain(scan.file), start, first_offset)
     fault = None
     try:
         yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
@@ -207,7 +208,7 @@ class Pass:
                 with mapped(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.wanted.format, self.wanted.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
-                    self.rows.begin(_plain(scan.file), position, first_offset)
+                    self.rows.begin(plain(scan.file), position, first_offset)
                     yield from self.of_file(scan, first_offset, cut_off=self.wanted.partial and is_last)
         except LogError:
             if len(self.rows):
@@ -238,7 +239,7 @@ class Pass:
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
         """The batch that the loop left to Python, from the record on that it stopped at. Raises LogError."""
         rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
-        position, done, file = rows.position, rows.index, _plain(scan.file)
+        position, done, file = rows.position, rows.index, plain(scan.file)
         batch = scan.outline(position) if heads_only else scan.batch(position)
         size = batch.size
         try:
@@ -270,11 +271,6 @@ class Pass:
             end = position + piece.batch.size
             self.skipped.append(Damage(position, end, error))
             self.rows.leave(end, piece.batch.last_offset)
-
-
-def _plain(file: str) -> str:
-    """A file's name as text: names may have bytes that are none."""
-    return file.encode("utf-8", "replace").decode()
 
 
 # ---------------------------------------------------------------- who gathers rows

@@ -29,7 +29,6 @@ _MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S
 
 _ZERO_HEAD: Final = 64
 """So many zeros are no head of a batch: its length is among them."""
-_ZEROS: Final = bytes(1 << 16)
 
 NO_OFFSET: Final = -1
 
@@ -91,19 +90,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             yield position
             position += 1
         else:
-            position = max(position, _zeros_end(scan, position) - _ZERO_HEAD) + 1
-
-
-def _zeros_end(scan: Scan, position: int) -> int:
-    """Where the zeros end that stand here."""
-    data = scan.data
-    while position < len(data):
-        chunk = data[position : position + len(_ZEROS)]
-        if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
-            return position + len(chunk) - len(rest)
-        position += len(chunk)
-        scan.let_go(position)
-    return position
+            position = max(position, scan.zeros_end(position) - _ZERO_HEAD) + 1
 
 
 def _is_whole(scan: Scan, position: int, last: int) -> bool:

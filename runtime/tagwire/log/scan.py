@@ -28,7 +28,7 @@ from tagwire.records import Format, RecordBatch, format_of
 from tagwire.records.reading import batch_at, read_outline
 from tagwire.varint import read_uvarint
 
-__all__ = ["Place", "Scan", "is_zeros", "mapped"]
+__all__ = ["Place", "Scan", "mapped"]
 
 Bytes = bytes | mmap.mmap
 
@@ -41,7 +41,7 @@ _LEAST: Final = {0: 14, 1: 22, 2: 49}
 _BY_MAGIC: Final = ("v0", "v1", "v2")
 _LONGEST_HEAD: Final = 64
 """Where the length of a batch ends at the latest, whatever its format."""
-_ZEROS_AT_ONCE: Final = 1 << 16
+_ZEROS: Final = bytes(1 << 16)
 _HELD: Final = 16 << 20
 """Bytes of a map that stay in memory behind the place that is read."""
 
@@ -69,14 +69,6 @@ def mapped(path: Path) -> Generator[Bytes]:
         return
     with data:
         yield data
-
-
-def is_zeros(data: Bytes, position: int) -> bool:
-    """Whether nothing but zeros stands from here to the end."""
-    for start in range(position, len(data), _ZEROS_AT_ONCE):
-        if any(data[start : start + _ZEROS_AT_ONCE].strip(b"\0")):
-            return False
-    return True
 
 
 class Scan:
@@ -110,7 +102,17 @@ class Scan:
         """Whether the data end here: at the end of the file, or before zeros to its end."""
         if self.data[position : position + _HEAD.size].strip(b"\0"):
             return False
-        return is_zeros(self.data, position)
+        return self.zeros_end(position) == len(self.data)
+
+    def zeros_end(self, position: int) -> int:
+        """Where the zeros end that stand here: the position itself if there are none."""
+        while position < len(self.data):
+            chunk = self.data[position : position + len(_ZEROS)]
+            if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
+                return position + len(chunk) - len(rest)
+            position += len(chunk)
+            self.let_go(position)
+        return position
 
     def batch(self, position: int) -> RecordBatch:
         """The batch at this position, its checksum held against its bytes. Raises LogError."""
