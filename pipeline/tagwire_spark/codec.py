@@ -4,7 +4,7 @@ A `Decoding` is plain data, so that it travels to workers as such; the classes
 that it names are imported there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -194,14 +194,12 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
     """The decoding that somebody asks for, checked. Raises PipelineError where anything of it does not exist."""
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
-    if isinstance(fields, str):
-        raise invalid(f"fields is the text {fields!r}; a list of paths was expected: [{fields!r}].")
     wanted = Decoding(
         name,
         package,
         version,
         _versions(message_class(name, package), version, read),
-        None if fields is None else tuple(fields),
+        None if fields is None else _paths(fields),
         read.choice("mode", MODES) == "PERMISSIVE",
         read.flag("strict", True),
         read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
@@ -222,21 +220,40 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
     """Name and package of a message, which may be given as its class."""
     if isinstance(message, str):
         return message, options.text("package", _KAFKA)
+    if not (isinstance(message, type) and issubclass(message, Message)):
+        raise invalid(f"messageName is {message!r}; the name of a message or its class was expected.")
     return message.NAME, message.__module__.rpartition(".")[0]
 
 
-def _versions(cls: type[Message], version: int | None, options: Options) -> tuple[int, ...]:
-    """The versions that there may be, all of which the message has."""
+def _paths(fields: Any) -> tuple[str, ...]:
+    """The paths of fields that somebody wants. Raises PipelineError."""
+    if isinstance(fields, str):
+        raise invalid(f"fields is the text {fields!r}; a list of paths was expected: [{fields!r}].")
+    paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
+    if not all(isinstance(path, str) for path in paths):
+        raise invalid(f"fields is {fields!r}; a list of paths was expected, such as ['topics.name'].")
+    return paths
+
+
+def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
+    """The versions that there may be, all of which the message has. Raises PipelineError."""
     if version is not None:
-        wanted = Versions(version, version)
-    elif options.has("versions"):
+        if not isinstance(version, int) or isinstance(version, bool):
+            raise invalid(f"version is {version!r}; a whole number was expected, or a column of them.")
+        if version not in cls.VERSIONS:
+            raise _unsupported(cls, version)
+        return (version,)
+    wanted = cls.VERSIONS
+    if options.has("versions"):
         try:
-            wanted = Versions.parse(options.text("versions"))
+            wanted &= Versions.parse(options.text("versions"))
         except (TagwireError, ValueError) as error:
             raise invalid(f"Option versions: {error}.") from None
-    else:
-        wanted = cls.VERSIONS
-    if not wanted & cls.VERSIONS:
-        text = f"{cls.NAME} has no version {wanted}; supported versions are {cls.VERSIONS}."
-        raise PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
-    return tuple(wanted & cls.VERSIONS)
+    if not wanted:
+        raise _unsupported(cls, options.text("versions", "that is known"))
+    return tuple(wanted)
+
+
+def _unsupported(cls: type[Message], wanted: object) -> PipelineError:
+    text = f"{cls.NAME} has no version {wanted}; supported versions are {cls.VERSIONS}."
+    return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)

@@ -29,8 +29,12 @@ class Options:
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}
         self._values: dict[str, str] = {}
-        for name, value in dict(given or {}).items():
-            if name.lower() not in self._names:
+        if not isinstance(given, Mapping | None):
+            raise invalid(
+                f"options is {given!r}; names with their values were expected, such as {{'mode': 'PERMISSIVE'}}."
+            )
+        for name, value in (given or {}).items():
+            if not isinstance(name, str) or name.lower() not in self._names:
                 names = sorted(self._names.values())
                 raise invalid(f"There is no option {name!r} here, but {', '.join(names)}{near(name, names)}")
             if value is not None:

@@ -244,6 +244,25 @@ def test_what_is_refused_at_once(spark: "SparkSession", call: Any, condition: st
     assert text in str(refused.value) and refused.value.getSqlState() in str(refused.value)
 
 
+@pytest.mark.parametrize(("arguments", "fields", "condition", "text"), [
+    (("HeartbeatRequest", 1 << 70), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 1180591620717411303424;"),
+    (("HeartbeatRequest", -1), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version -1; supported versions are 0-4"),
+    (("HeartbeatRequest", None, {"versions": "9-12"}), None, "UNSUPPORTED_KAFKA_MESSAGE_VERSION", "no version 9-12;"),
+    (("HeartbeatRequest", 4.0), None, "INVALID_TAGWIRE_OPTION", "version is 4.0; a whole number was expected"),
+    (("HeartbeatRequest", "4"), None, "INVALID_TAGWIRE_OPTION", "version is '4'; a whole number was expected"),
+    ((None, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is None; the name of a message or its class"),
+    ((dict, 4), None, "INVALID_TAGWIRE_OPTION", "messageName is <class 'dict'>; the name of a message or its class"),
+    (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields is 5; a list of paths was expected"),
+    (("HeartbeatRequest", 4), ["group_id", 5], "INVALID_TAGWIRE_OPTION", "fields is ['group_id', 5]; a list of paths"),
+    (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options is 5; names with their values were expected"),
+    (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "There is no option 5 here, but mode"),
+])  # fmt: skip
+def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, text: str) -> None:
+    with pytest.raises(PipelineError) as refused:
+        schema_of_message(*arguments, fields=fields)
+    assert refused.value.condition == condition and text in str(refused.value)
+
+
 def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
     with pytest.raises(PipelineError, match="There is no column 'value'"):
         decode_messages(commits, "OffsetCommitRequest", 8)
