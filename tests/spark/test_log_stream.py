@@ -239,7 +239,7 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
         stream(tmp_path).initialOffset()
 
 
-@pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "*", "t-?/*0.log"])
+@pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
     """Such a stream would pass over the segments behind this one, and count them as read."""
     segment(tmp_path / "t-0", 0, batch(0))
@@ -247,8 +247,9 @@ def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path means the file") as refused:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
-    assert f"; give it {tmp_path if path == '*' else tmp_path / 't-0'}." in str(refused.value)
-    assert stream(tmp_path / "t-?").latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
+    assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
+    for whole in ("t-?", "*"):  # of what a pattern means, other files do not count
+        assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 
 # ---------------------------------------------------------------- through Spark
