@@ -143,19 +143,23 @@ class _Copies:
         self._made: dict[str, Path] = {}
 
     def place(self, name: str, *, is_named: bool) -> Place:
-        """The copy of a folder; of a segment, in its partition's folder with what lies beside it; of another file."""
-        url, folder = self._url_of(name), name
-        local = root = Path()
-        if not self._system.isfile(name):
-            local = root = self._copy(name, self._system.find)
-        elif log_file(Path(name)) is None:
-            local = root = self._folder() / PurePosixPath(name).name
-            _hole(local, int(self._system.size(name)))
-        else:
-            folder, _, file = name.rpartition("/")
-            root, url = self._copy(folder, self._system.ls), url[: url.rfind("/") + 1]
-            local = root / file
+        """What planning sees of a file or a folder."""
+        local, root, url = self._copied(name)
         return Place(local, root, url, self._behind, self._system, is_named=is_named)
+
+    def _copied(self, name: str) -> tuple[Path, Path, str]:
+        """A folder; a segment in its partition's folder, with what lies beside it; or another file. And its root."""
+        url = self._url_of(name)
+        if not self._system.isfile(name):
+            folder = self._copy(name, self._system.find)
+            return folder, folder, url
+        if log_file(Path(name)) is not None:
+            above, _, file = name.rpartition("/")
+            folder = self._copy(above, self._system.ls)
+            return folder / file, folder, url[: url.rfind("/") + 1]
+        alone = self._folder() / PurePosixPath(name).name
+        _hole(alone, int(self._system.size(name)))
+        return alone, alone, url
 
     def _copy(self, name: str, listed: Any) -> Path:
         """The tree of a folder, or its files, with holes for segments; and a checkpoint of the folder above."""

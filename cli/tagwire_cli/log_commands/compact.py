@@ -128,6 +128,7 @@ def _compacted(
             for partition in found:
                 yield compact_partition(partition, target_of(partition, path, output), compaction, tell, explain)
         folders += log_folders(found, path, output)
+        # After each path, so that what is written is whole if a later one fails.
         carry_directory_files(folders, keeps_producers=True)
 
 

@@ -103,6 +103,7 @@ def _converted(paths: "Iterable[Path]", output: Path, conversion: "Conversion") 
             for partition in found:
                 yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
         folders += log_folders(found, path, output)
+        # After each path, so that what is written is whole if a later one fails.
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 

@@ -282,11 +282,14 @@ def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_produce
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
+        names: dict[str, Path] = {}
         for path in (each for folder in found for each in sorted(folder.iterdir()) if each.is_file()):
-            if path.name.endswith("-offset-checkpoint"):
-                _join_offsets(path.name, found, target)
-            elif path.name.endswith(("-checkpoint", ".properties")) and not (target / path.name).exists():
-                shutil.copyfile(path, target / path.name)
+            names.setdefault(path.name, path)
+        for name, first in names.items():
+            if name.endswith("-offset-checkpoint"):
+                _join_offsets(name, found, target)
+            elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
+                shutil.copyfile(first, target / name)
         _carry_mark(found, target, keeps_producers=keeps_producers)
 
 
