@@ -58,7 +58,7 @@ cdef extern from "plan.h":
     ctypedef struct tw_struct
     ctypedef struct tw_field:
         uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
-        int32_t tag, run
+        int32_t tag, run, number
         int64_t longest, minimum
         Py_ssize_t slot
         PyObject *name
@@ -78,6 +78,7 @@ cdef extern from "plan.h":
     ctypedef struct tw_struct:
         tw_class made
         uint8_t section, length, entry_length, counts_tag
+        const tw_field *enclosing
         Py_ssize_t items_count, tagged_count, missing_count, filled_count
         const tw_field *items
         const tw_field *tagged
@@ -132,6 +133,26 @@ cdef extern from "values.h":
 
 cdef extern from "decode.h":
     PyObject *tw_read_message(const tw_struct *, tw_reader *)
+
+cdef extern from "spans.h":
+    int TW_ROLES, TW_SPAN_FIELDS
+    ctypedef struct tw_spans:
+        pass
+    void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
+    int tw_finish_spans(tw_spans *) except -1
+
+cdef extern from "walk.h":
+    int TW_NO_FAULT
+    ctypedef struct tw_walk:
+        tw_reader r
+        int64_t depth
+        tw_spans spans
+        bint has_known_tags
+        int site
+        int64_t last, size
+        PyObject *path
+        PyObject *open
+    int tw_walk_message(const tw_struct *, tw_walk *, bint)
 
 cdef extern from "encode.h":
     int TW_MOST_TAGGED

@@ -36,6 +36,7 @@ struct tw_field {
     uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
+    int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
     int64_t longest;      /* of texts and bytes, in bytes */
     int64_t minimum;      /* the fewest bytes that it takes */
     Py_ssize_t slot;      /* where the object of the data class holds it */
@@ -70,6 +71,7 @@ struct tw_struct {
     uint8_t length;         /* before the whole struct; TW_NO_LENGTH for most */
     uint8_t entry_length;   /* of an optional buffer's entries */
     uint8_t counts_tag;     /* whether these count the two bytes of the tag */
+    const tw_field *enclosing; /* the length before it: its name and number alone */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_field *tagged; /* ascending by tag */

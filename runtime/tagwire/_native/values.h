@@ -7,6 +7,7 @@
 #define TAGWIRE_VALUES_H
 
 #include "plain.h"
+#include "utf8.h"
 #include "wire.h"
 
 /* ---------------------------------------------------------------- reading */
@@ -81,18 +82,6 @@ static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
     if (f->zigzag == TW_UNSIGNED)
         return PyLong_FromUnsignedLongLong(x);
     return tw_new_int(r->shared, tw_signed(f, x));
-}
-
-static inline int tw_is_ascii(const uint8_t *p, Py_ssize_t size)
-{
-    uint64_t word, high = 0;
-    for (; size >= 8; p += 8, size -= 8) {
-        memcpy(&word, p, 8);
-        high |= word;
-    }
-    for (; size; p++, size--)
-        high |= *p;
-    return !(high & 0x8080808080808080u);
 }
 
 static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
