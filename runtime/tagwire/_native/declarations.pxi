@@ -91,6 +91,7 @@ cdef extern from "plan.h":
         PyObject *no_tags
         PyObject *empty_tuple
         PyObject *empty_text
+        PyObject *write_faults
         PyTypeObject *uuid
         allocfunc uuid_alloc
         PyObject *uuid_safety
@@ -161,6 +162,15 @@ cdef extern from "encode.h":
     PyObject *tw_finish(tw_writer *)
     int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
+
+cdef extern from "measure.h":
+    int TW_WRITES_ALL
+    ctypedef struct tw_measure:
+        const tw_shared *shared
+        int64_t size
+        int site
+        PyObject *path
+    int tw_measure_object(const tw_struct *, PyObject *, tw_measure *)
 
 cdef extern from "number_reading.h":
     void tw_choose_ways_of(const tw_struct *)

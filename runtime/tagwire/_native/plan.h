@@ -95,6 +95,7 @@ typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
     PyObject *empty_text;
+    PyObject *write_faults; /* a tuple: exceptions that only say that a value is no good */
     PyTypeObject *uuid;     /* NULL until a plan has a uuid */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

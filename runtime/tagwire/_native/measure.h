@@ -1,0 +1,364 @@
+/* A walk over the values of a message that writes nothing: its size, and the place of a value that can't be written.
+ *
+ * It refuses what encode.h refuses, in the order in which the interpreter looks, so that both name the same field where
+ * several are wrong. encode.h keeps no path; when it refuses, this walk finds the place, and the interpreter says the words
+ * (tagwire.fault_places). The rules for references are those of encode.h.
+ *
+ * A function returns 0, or -1 for a fault, or for an exception that is no fault of a value.
+ */
+#ifndef TAGWIRE_MEASURE_H
+#define TAGWIRE_MEASURE_H
+
+#include "encode.h"
+
+/* What the interpreter has to look at again: the names of tagwire.fault_places. */
+enum tw_write_site { TW_WRITES_ALL, TW_AT_WRITTEN_VALUE, TW_AT_WRITTEN_STRUCT, TW_AT_WRITTEN_SECTION };
+
+typedef struct {
+    const tw_shared *shared;
+    int64_t size;
+    int site;
+    PyObject *path; /* a list, innermost first: the steps to the fault */
+} tw_measure;
+
+static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
+
+/* ---------------------------------------------------------------- refusing */
+
+/* Refuses a value, where no exception says otherwise. */
+static TW_RARE int tw_refuse_written(tw_measure *m, int site)
+{
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(m->shared->write_faults))
+            return -1;
+        PyErr_Clear();
+    }
+    m->site = site;
+    return -1;
+}
+
+static TW_RARE int tw_within(tw_measure *m, PyObject *step)
+{
+    if (step != NULL && !PyErr_Occurred())
+        PyList_Append(m->path, step);
+    Py_XDECREF(step);
+    return -1;
+}
+
+static int tw_has_gap(const tw_field *fields, Py_ssize_t count, PyObject *object)
+{
+    for (const tw_field *f = fields, *end = f + count; f < end; f++)
+        if (!f->late && !f->ignorable && TW_SLOT(object, f->slot) == NULL)
+            return 1;
+    return 0;
+}
+
+/* The recursion unwinds out of a struct: one that lacks an attribute is refused before anything in it is looked at. */
+static TW_RARE int tw_within_struct(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    if (!PyErr_Occurred() &&
+        (TW_SLOT(object, s->unknown_slot) == NULL || tw_has_gap(s->missing, s->missing_count, object) ||
+         tw_has_gap(s->items, s->items_count, object) || tw_has_gap(s->tagged, s->tagged_count, object))) {
+        m->site = TW_AT_WRITTEN_STRUCT;
+        PyList_SetSlice(m->path, 0, PyList_Size(m->path), NULL);
+    }
+    return -1;
+}
+
+/* ---------------------------------------------------------------- values without parts */
+
+/* Whether a number fits a kind of integers. */
+static inline int tw_fits(int kind, int64_t x)
+{
+    switch (kind) {
+    case TW_INT8:
+        return x == (int8_t)x;
+    case TW_UINT8:
+        return x == (uint8_t)x;
+    case TW_INT16:
+        return x == (int16_t)x;
+    case TW_UINT16:
+        return x == (uint16_t)x;
+    case TW_INT32:
+        return x == (int32_t)x;
+    case TW_UINT32:
+        return x == (uint32_t)x;
+    default:
+        return kind == TW_INT64;
+    }
+}
+
+static int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    uint8_t bytes[16];
+    int64_t x;
+    int failed;
+    m->size += tw_width[f->kind];
+    if (TW_LIKELY(tw_plain_int(value, &x) && tw_fits(f->kind, x)))
+        return 0;
+    Py_INCREF(value);
+    failed = tw_put_fixed(m->shared, f->kind, bytes, value);
+    Py_DECREF(value);
+    return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+}
+
+static int tw_measure_varint(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    uint64_t bits;
+    if (tw_varint_of(f, value, &bits) < 0)
+        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    m->size += tw_varint_width(bits);
+    return 0;
+}
+
+/* A length, whose bytes or elements are counted apart. */
+static inline int tw_measure_length(int code, int64_t n, tw_measure *m)
+{
+    uint8_t bytes[TW_LENGTH_WIDTH], *end = tw_put_length(bytes, code, n);
+    if (TW_UNLIKELY(end == NULL))
+        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    m->size += end - bytes;
+    return 0;
+}
+
+static int tw_measure_null(const tw_field *f, tw_measure *m)
+{
+    if (!f->nullable)
+        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    m->size += f->length == TW_LENGTH_INT16 ? 2 : f->length == TW_LENGTH_INT32 ? 4 : 1;
+    return 0;
+}
+
+static inline int tw_measure_block(const tw_field *f, int64_t size, tw_measure *m)
+{
+    if (TW_UNLIKELY(size < 0 || size > f->longest))
+        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    m->size += size;
+    return tw_measure_length(f->length, size, m);
+}
+
+static inline int tw_measure_text(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    return tw_measure_block(f, PyUnicode_Check(value) ? tw_utf8_size(value) : -1, m);
+}
+
+static int tw_measure_binary(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    Py_buffer buffer;
+    Py_ssize_t size = -1;
+    if (TW_LIKELY(PyBytes_CheckExact(value)))
+        return tw_measure_block(f, TW_BYTES_SIZE(value), m);
+    Py_INCREF(value);
+    if (tw_get_buffer(value, &buffer) == 0) {
+        size = buffer.len;
+        PyBuffer_Release(&buffer);
+    }
+    Py_DECREF(value);
+    return tw_measure_block(f, size, m);
+}
+
+/* ---------------------------------------------------------------- tag sections */
+
+/* The bytes around the data of a tagged field, which are counted already. */
+static int tw_measure_entry(const tw_struct *s, int64_t tag, int64_t size, tw_measure *m)
+{
+    if (s->section == TW_TAGGED_SECTION) {
+        m->size += tw_varint_width((uint64_t)tag) + tw_varint_width((uint64_t)size);
+        return 0;
+    }
+    size += s->counts_tag ? 2 : 0;
+    m->size += 2;
+    if (size == 0 || tw_measure_length(s->entry_length, size, m) < 0)
+        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+    return 0;
+}
+
+/* Counts the known tagged fields that are written; -1 for a fault. */
+static int tw_measure_known_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int count = 0;
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        int64_t before = m->size;
+        int differs = tw_differs(f, value);
+        if (differs < 0)
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+        if (!differs)
+            continue;
+        if ((value = TW_SLOT(object, f->slot)) == NULL) /* comparing may have run code */
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+        if (tw_measure_value(f, value, m) < 0)
+            return tw_within(m, Py_NewRef(f->name));
+        if (tw_measure_entry(s, f->tag, m->size - before, m) < 0)
+            return -1;
+        count++;
+    }
+    return count;
+}
+
+/* Counts the unknown tagged fields; -1 for a fault. */
+static int64_t tw_measure_unknown_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others;
+    Py_ssize_t count;
+    if (unknown == m->shared->no_tags)
+        return 0;
+    if (unknown == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    Py_INCREF(unknown);
+    others = tw_other_tags(s, unknown);
+    Py_DECREF(unknown);
+    if (others == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+    count = TW_TUPLE_SIZE(others);
+    for (Py_ssize_t index = 0; index < count; index++) {
+        PyObject *pair = TW_TUPLE_GET(others, index);
+        Py_ssize_t size = PyObject_Size(TW_TUPLE_GET(pair, 1)); /* bytes, or a view of single ones */
+        m->size += size;
+        if (size < 0 || tw_measure_entry(s, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), size, m) < 0) {
+            count = tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+            break;
+        }
+    }
+    Py_DECREF(others);
+    return count;
+}
+
+static int tw_measure_section(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int known = s->tagged_count ? tw_measure_known_tags(s, object, m) : 0;
+    int64_t others = known < 0 ? -1 : tw_measure_unknown_tags(s, object, m);
+    if (others < 0)
+        return -1;
+    m->size += s->section == TW_OPTIONAL_BUFFER ? 1 : tw_varint_width((uint64_t)(known + others));
+    return 0;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        int64_t x;
+        if (TW_UNLIKELY(value == NULL) && f->late)
+            value = tw_late_value(object, f->slot, f->fresh);
+        if (TW_UNLIKELY(value == NULL))
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+        if (f->kind <= TW_INT64 && tw_plain_int(value, &x) && TW_LIKELY(tw_fits(f->kind, x)))
+            m->size += tw_width[f->kind];
+        else if (TW_UNLIKELY(tw_measure_value(f, value, m) < 0))
+            return tw_within(m, Py_NewRef(f->name));
+    }
+    return 0;
+}
+
+static int tw_measure_fields(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    if (tw_refuse_lost(s, object, m->shared) < 0)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    if (s->section == TW_OPTIONAL_BUFFER && tw_measure_section(s, object, m) < 0)
+        return -1;
+    if (tw_measure_items(s, object, m) < 0)
+        return -1;
+    return s->section == TW_TAGGED_SECTION ? tw_measure_section(s, object, m) : 0;
+}
+
+/* `object` is of the struct's class, and held by the caller. */
+static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int64_t before = m->size;
+    if (TW_UNLIKELY(tw_measure_fields(s, object, m) < 0))
+        return tw_within_struct(s, object, m);
+    if (s->length != TW_NO_LENGTH && tw_measure_length(s->length, m->size - before, m) < 0)
+        m->site = TW_WRITES_ALL; /* the interpreter has to measure it as well */
+    return m->site == TW_WRITES_ALL && PyErr_Occurred() == NULL ? 0 : -1;
+}
+
+/* A struct that must be held while it is measured, and may be of another class with the same attributes. */
+static int tw_measure_object(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    PyObject *plain = object;
+    int failed;
+    Py_INCREF(object);
+    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls)) {
+        plain = tw_plain_struct(s, object);
+        Py_DECREF(object);
+        if (plain == NULL)
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    }
+    failed = tw_measure_struct(s, plain, m);
+    Py_DECREF(plain);
+    return failed;
+}
+
+static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    m->size += f->marker != TW_NO_MARKER;
+    if (value != Py_None)
+        return tw_measure_object(f->child, value, m);
+    return f->marker == TW_NO_MARKER ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+}
+
+/* ---------------------------------------------------------------- arrays and any value */
+
+/* Whether all are plain ints that an int32 has; their size is no question. */
+static inline int tw_are_int32s(PyObject *tuple, Py_ssize_t count)
+{
+    for (Py_ssize_t index = 0; index < count; index++) {
+        int64_t x;
+        if (TW_UNLIKELY(!tw_plain_int(TW_TUPLE_GET(tuple, index), &x) || x != (int32_t)x))
+            return 0;
+    }
+    return 1;
+}
+
+/* `tuple` is exactly one, held by the caller. */
+static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m)
+{
+    const tw_field *e = f->element;
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    if (tw_measure_length(f->length, count, m) < 0)
+        return -1;
+    if (e->kind == TW_INT32 && TW_LIKELY(tw_are_int32s(tuple, count))) {
+        m->size += 4 * (int64_t)count;
+        return 0;
+    }
+    for (Py_ssize_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(tw_measure_value(e, TW_TUPLE_GET(tuple, index), m) < 0))
+            return tw_within(m, PyLong_FromSsize_t(index));
+    return 0;
+}
+
+static int tw_measure_array(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    PyObject *tuple = value;
+    int failed;
+    Py_INCREF(value);
+    if (TW_UNLIKELY(!PyTuple_CheckExact(value))) {
+        tuple = tw_plain_array(value);
+        Py_DECREF(value);
+        if (tuple == NULL)
+            return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    }
+    failed = tw_measure_elements(f, tuple, m);
+    Py_DECREF(tuple);
+    return failed;
+}
+
+static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    if (f->kind == TW_ARRAY && value != Py_None)
+        return tw_measure_array(f, value, m);
+    if (f->kind == TW_STRUCT)
+        return tw_measure_nested(f, value, m);
+    if (f->kind <= TW_UUID)
+        return tw_measure_fixed(f, value, m);
+    if (f->kind == TW_VARINT)
+        return tw_measure_varint(f, value, m);
+    if (value == Py_None)
+        return tw_measure_null(f, m);
+    return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);
+}
+
+#endif
