@@ -58,7 +58,7 @@ cdef extern from "plan.h":
     ctypedef struct tw_struct
     ctypedef struct tw_field:
         uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
-        int32_t tag, run, number
+        int32_t tag, run, run_count, number
         int64_t longest, minimum
         Py_ssize_t slot
         PyObject *name
@@ -170,7 +170,7 @@ cdef extern from "measure.h":
         int64_t size
         int site
         PyObject *path
-    int tw_measure_object(const tw_struct *, PyObject *, tw_measure *)
+    int tw_measure_message(const tw_struct *, PyObject *, tw_measure *)
 
 cdef extern from "number_reading.h":
     void tw_choose_ways_of(const tw_struct *)

@@ -18,7 +18,8 @@ typedef struct {
     const tw_shared *shared;
     int64_t size;
     int site;
-    PyObject *path; /* a list, innermost first: the steps to the fault */
+    PyObject *numbers; /* the last tuple of int32s that was measured, or NULL */
+    PyObject *path;    /* a list, innermost first: the steps to the fault */
 } tw_measure;
 
 static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
@@ -157,6 +158,36 @@ static int tw_measure_binary(const tw_field *f, PyObject *value, tw_measure *m)
     return tw_measure_block(f, size, m);
 }
 
+/* ---------------------------------------------------------------- short values, most of all */
+
+#define TW_SHORT 60 /* a length up to this is one byte wherever it is a varint */
+
+static inline int tw_short_width(int code)
+{
+    return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
+}
+
+static TW_RARE void tw_remember_measured(PyObject *tuple, tw_measure *m)
+{
+    Py_INCREF(tuple);
+    Py_XDECREF(m->numbers); /* a tuple of ints: no code runs */
+    m->numbers = tuple;
+}
+
+/* Whether all elements of a tuple are ints that an int32 has, seen at once. The last such tuple is held and remembered: a
+ * partition's replicas are mostly those in sync as well.
+ */
+static inline int tw_are_measured(PyObject *tuple, Py_ssize_t count, tw_measure *m)
+{
+    if (tuple == m->numbers || count == 0)
+        return 1;
+    for (Py_ssize_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(!tw_is_small_int(TW_TUPLE_GET(tuple, index))))
+            return 0;
+    tw_remember_measured(tuple, m);
+    return 1;
+}
+
 /* ---------------------------------------------------------------- tag sections */
 
 /* The bytes around the data of a tagged field, which are counted already. */
@@ -236,32 +267,79 @@ static int tw_measure_section(const tw_struct *s, PyObject *object, tw_measure *
 
 /* ---------------------------------------------------------------- structs */
 
+/* The bytes of an array of a few int32s, or of none; 0 where it has to be looked at. */
+static inline int64_t tw_short_array(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    Py_ssize_t count;
+    if (!PyTuple_CheckExact(value) || (count = TW_TUPLE_SIZE(value)) > TW_SHORT)
+        return 0;
+    if (count && (f->element->kind != TW_INT32 || !tw_are_measured(value, count, m)))
+        return 0;
+    return tw_short_width(f->length) + 4 * (int64_t)count;
+}
+
+static inline int64_t tw_short_text(const tw_field *f, PyObject *value)
+{
+#ifndef Py_LIMITED_API
+    if (PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value) && PyUnicode_GET_LENGTH(value) <= TW_SHORT)
+        return tw_short_width(f->length) + PyUnicode_GET_LENGTH(value);
+#endif
+    (void)f;
+    (void)value;
+    return 0;
+}
+
+static TW_RARE int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
+{
+    PyObject *value = TW_SLOT(object, f->slot);
+    if (value == NULL && f->late)
+        value = tw_late_value(object, f->slot, f->fresh);
+    if (value == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    return tw_measure_value(f, value, m) < 0 ? tw_within(m, Py_NewRef(f->name)) : 0;
+}
+
 static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
 {
+    int64_t all = 0;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         PyObject *value = TW_SLOT(object, f->slot);
-        int64_t x;
-        if (TW_UNLIKELY(value == NULL) && f->late)
-            value = tw_late_value(object, f->slot, f->fresh);
-        if (TW_UNLIKELY(value == NULL))
-            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
-        if (f->kind <= TW_INT64 && tw_plain_int(value, &x) && TW_LIKELY(tw_fits(f->kind, x)))
-            m->size += tw_width[f->kind];
-        else if (TW_UNLIKELY(tw_measure_value(f, value, m) < 0))
-            return tw_within(m, Py_NewRef(f->name));
+        int64_t x, size = 0;
+        if (TW_LIKELY(value != NULL)) {
+            if (f->kind == TW_INT32)
+                size = tw_is_small_int(value) ? 4 : 0;
+            else if (f->kind == TW_ARRAY)
+                size = tw_short_array(f, value, m);
+            else if (f->kind == TW_INT16)
+                size = tw_plain_int(value, &x) && x == (int16_t)x ? 2 : 0;
+            else if (f->kind == TW_TEXT)
+                size = tw_short_text(f, value);
+            else if (f->kind == TW_INT64)
+                size = tw_plain_int(value, &x) ? 8 : 0;
+        }
+        if (TW_LIKELY(size))
+            all += size;
+        else if (TW_UNLIKELY(tw_measure_item(f, object, m) < 0))
+            return -1;
     }
+    m->size += all;
     return 0;
 }
 
 static int tw_measure_fields(const tw_struct *s, PyObject *object, tw_measure *m)
 {
-    if (tw_refuse_lost(s, object, m->shared) < 0)
+    if ((s->missing_count || s->section == TW_NO_SECTION) && tw_refuse_lost(s, object, m->shared) < 0)
         return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
     if (s->section == TW_OPTIONAL_BUFFER && tw_measure_section(s, object, m) < 0)
         return -1;
     if (tw_measure_items(s, object, m) < 0)
         return -1;
-    return s->section == TW_TAGGED_SECTION ? tw_measure_section(s, object, m) : 0;
+    if (s->section != TW_TAGGED_SECTION)
+        return 0;
+    if (TW_UNLIKELY(s->tagged_count || TW_SLOT(object, s->unknown_slot) != m->shared->no_tags))
+        return tw_measure_section(s, object, m);
+    m->size++;
+    return 0;
 }
 
 /* `object` is of the struct's class, and held by the caller. */
@@ -302,15 +380,12 @@ static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
 
 /* ---------------------------------------------------------------- arrays and any value */
 
-/* Whether all are plain ints that an int32 has; their size is no question. */
-static inline int tw_are_int32s(PyObject *tuple, Py_ssize_t count)
+/* An element of a tuple, which holds it. */
+static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_measure *m)
 {
-    for (Py_ssize_t index = 0; index < count; index++) {
-        int64_t x;
-        if (TW_UNLIKELY(!tw_plain_int(TW_TUPLE_GET(tuple, index), &x) || x != (int32_t)x))
-            return 0;
-    }
-    return 1;
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && Py_TYPE(value) == e->child->made.cls)
+        return tw_measure_struct(e->child, value, m);
+    return tw_measure_value(e, value, m);
 }
 
 /* `tuple` is exactly one, held by the caller. */
@@ -320,12 +395,12 @@ static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     if (tw_measure_length(f->length, count, m) < 0)
         return -1;
-    if (e->kind == TW_INT32 && TW_LIKELY(tw_are_int32s(tuple, count))) {
+    if (e->kind == TW_INT32 && tw_are_measured(tuple, count, m)) {
         m->size += 4 * (int64_t)count;
         return 0;
     }
     for (Py_ssize_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(tw_measure_value(e, TW_TUPLE_GET(tuple, index), m) < 0))
+        if (TW_UNLIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) < 0))
             return tw_within(m, PyLong_FromSsize_t(index));
     return 0;
 }
@@ -359,6 +434,18 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
     if (value == Py_None)
         return tw_measure_null(f, m);
     return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);
+}
+
+/* Measures a message; the size, or what came of it, is in `m`. */
+static int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
+{
+    int failed;
+    m->size = 0;
+    m->site = TW_WRITES_ALL;
+    m->numbers = NULL;
+    failed = tw_measure_object(root, message, m);
+    Py_XDECREF(m->numbers);
+    return failed;
 }
 
 #endif

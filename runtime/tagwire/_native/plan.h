@@ -36,6 +36,7 @@ struct tw_field {
     uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
+    int32_t run_count;    /* how many fields these are; 0 where one is a bool, whose bytes are looked at */
     int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
     int64_t longest;      /* of texts and bytes, in bytes */
     int64_t minimum;      /* the fewest bytes that it takes */

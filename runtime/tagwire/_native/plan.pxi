@@ -127,6 +127,7 @@ cdef class Builder:
         """Fields on the wire. Those of fixed width are gathered in runs, which are checked once."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
+        cdef bint has_bools = False
         for index, item in enumerate(items):
             refuse_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
@@ -137,8 +138,13 @@ cdef class Builder:
             self.default(&fields[index], cls, item.default, struct)
             if tw_width[fields[index].kind]:
                 fields[first].run += tw_width[fields[index].kind]
+                fields[first].run_count += 1
+                has_bools = has_bools or fields[index].kind == TW_BOOL
+                if has_bools:
+                    fields[first].run_count = 0
             else:
                 first = index + 1
+                has_bools = False
         return fields
 
     cdef const tw_field *missing(self, object cls, tuple missing) except NULL:

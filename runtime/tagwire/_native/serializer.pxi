@@ -215,10 +215,8 @@ cdef class Plan:
         cdef tw_measure m
         cdef list path = []
         m.shared = self.shared
-        m.size = 0
-        m.site = TW_WRITES_ALL
         m.path = <PyObject *>path
-        if tw_measure_object(self.root, <PyObject *>message, &m) == 0:
+        if tw_measure_message(self.root, <PyObject *>message, &m) == 0:
             return m.size
         if PyErr_Occurred() != NULL:
             reraise()

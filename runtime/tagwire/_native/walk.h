@@ -204,13 +204,45 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
+/* Over what most fields are, where no spans are wanted: how many fields, or 0 to go step by step. */
+static inline int tw_pass(const tw_field *f, tw_reader *r)
+{
+    int64_t left = r->end - r->p, size;
+    if (f->run_count) {
+        if (left < f->run)
+            return 0;
+        r->p += f->run;
+        return f->run_count;
+    }
+    if (f->length != TW_COMPACT || left < 1 || (uint8_t)(*r->p - 1) >= 0x7F)
+        return 0;
+    size = *r->p - 1; /* 0 to 126 */
+    if (f->kind == TW_ARRAY && (f->element->kind == TW_INT32 || size == 0) && 4 * size < left && size <= r->elements) {
+        r->elements -= size;
+        r->p += 1 + 4 * size;
+        return 1;
+    }
+    if (f->kind == TW_ARRAY || size >= left || (f->kind == TW_TEXT && !tw_is_ascii(r->p + 1, size)))
+        return 0;
+    r->p += 1 + size;
+    return 1;
+}
+
 static int tw_walk_fields(const tw_struct *s, tw_walk *w)
 {
     if (s->section == TW_OPTIONAL_BUFFER && tw_walk_optional_buffer(s, w) < 0)
         return -1;
-    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++)
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        if (w->spans.rows == NULL) {
+            int passed = tw_pass(f, &w->r);
+            if (TW_LIKELY(passed)) {
+                f += passed - 1;
+                continue;
+            }
+        }
         if (TW_UNLIKELY(tw_walk_value(f, w, TW_FIELD, 0) < 0))
             return tw_in_field(w, f);
+    }
     return s->section == TW_TAGGED_SECTION ? tw_walk_tagged_section(s, w) : 0;
 }
 
