@@ -114,7 +114,7 @@ class LayoutReader(FramedCursor):
     def value(self, type: Type, scopes: Scopes) -> Any:
         if self.recorder is None:
             return self.read(type, scopes)
-        self.open(str(type), self.pos)
+        self.open(type, self.pos)
         value = self.read(type, scopes)
         if not isinstance(type, Array | Nested):
             self.note(value)

@@ -15,10 +15,12 @@
 #  define TW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
+#  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
 #  define TW_UNLIKELY(condition) (condition)
 #  define TW_RARE
+#  define TW_PREFETCH(object) ((void)(object))
 #endif
 
 /* The attribute that a slot of a data class holds; NULL where it was never set, or deleted. */

@@ -312,6 +312,8 @@ static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_meas
                 size = tw_short_array(f, value, m);
             else if (f->kind == TW_INT16)
                 size = tw_plain_int(value, &x) && x == (int16_t)x ? 2 : 0;
+            else if (f->kind == TW_BOOL)
+                size = value == Py_False || value == Py_True;
             else if (f->kind == TW_TEXT)
                 size = tw_short_text(f, value);
             else if (f->kind == TW_INT64)
@@ -348,9 +350,11 @@ static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m
     int64_t before = m->size;
     if (TW_UNLIKELY(tw_measure_fields(s, object, m) < 0))
         return tw_within_struct(s, object, m);
-    if (s->length != TW_NO_LENGTH && tw_measure_length(s->length, m->size - before, m) < 0)
+    if (s->length != TW_NO_LENGTH && tw_measure_length(s->length, m->size - before, m) < 0) {
         m->site = TW_WRITES_ALL; /* the interpreter has to measure it as well */
-    return m->site == TW_WRITES_ALL && PyErr_Occurred() == NULL ? 0 : -1;
+        return -1;
+    }
+    return 0;
 }
 
 /* A struct that must be held while it is measured, and may be of another class with the same attributes. */
@@ -399,9 +403,12 @@ static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m
         m->size += 4 * (int64_t)count;
         return 0;
     }
-    for (Py_ssize_t index = 0; index < count; index++)
+    for (Py_ssize_t index = 0; index < count; index++) {
+        if (index + 1 < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + 1)); /* waiting for memory is half of what measuring costs */
         if (TW_UNLIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) < 0))
             return tw_within(m, PyLong_FromSsize_t(index));
+    }
     return 0;
 }
 

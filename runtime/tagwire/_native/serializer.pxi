@@ -34,6 +34,8 @@ cdef class Plan:
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
+    cdef public object span_kinds
+    """What `tagwire.tracer` made of `span_types`, or None."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
