@@ -276,9 +276,7 @@ class LayoutReader(FramedCursor):
         self.finish_section(fields, scopes[-1])
         self.close()
 
-    def optional_entry(
-        self, section: OptionalBuffer, fields: "TagFields", last: int, scopes: Scopes
-    ) -> int | None:
+    def optional_entry(self, section: OptionalBuffer, fields: "TagFields", last: int, scopes: Scopes) -> int | None:
         """One entry, behind that of tag `last`; gives its tag, None at the end of the buffer."""
         start = self.pos
         size = self.optional_length(section)

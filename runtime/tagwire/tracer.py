@@ -37,7 +37,19 @@ __all__ = ["Node", "Trace", "trace", "trace_request", "trace_response"]
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
-    __slots__ = ("_children", "_data", "_kind", "_number", "_row", "_spans", "complete", "length", "offset", "path", "type")
+    __slots__ = (
+        "_children",
+        "_data",
+        "_kind",
+        "_number",
+        "_row",
+        "_spans",
+        "complete",
+        "length",
+        "offset",
+        "path",
+        "type",
+    )
 
     def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
         number = spans[row]

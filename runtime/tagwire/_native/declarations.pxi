@@ -75,12 +75,15 @@ cdef extern from "plan.h":
         tw_class made
         Py_ssize_t count
         const tw_field *fields
+    ctypedef struct tw_look:
+        pass
     ctypedef struct tw_struct:
         tw_class made
         uint8_t section, length, entry_length, counts_tag
         const tw_field *enclosing
         Py_ssize_t items_count, tagged_count, missing_count, filled_count
         const tw_field *items
+        const tw_look *looks
         const tw_field *tagged
         const tw_field *missing
         const tw_field *filled
@@ -164,6 +167,7 @@ cdef extern from "encode.h":
     void tw_discard(tw_writer *)
 
 cdef extern from "measure.h":
+    void tw_choose_looks(tw_struct *, tw_look *)
     int TW_WRITES_ALL
     ctypedef struct tw_measure:
         const tw_shared *shared

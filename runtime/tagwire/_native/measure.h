@@ -9,42 +9,9 @@
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
 
-#include "encode.h"
-
-/* What the interpreter has to look at again: the names of tagwire.fault_places. */
-enum tw_write_site { TW_WRITES_ALL, TW_AT_WRITTEN_VALUE, TW_AT_WRITTEN_STRUCT, TW_AT_WRITTEN_SECTION };
-
-typedef struct {
-    const tw_shared *shared;
-    int64_t size;
-    int site;
-    PyObject *numbers; /* the last tuple of int32s that was measured, or NULL */
-    PyObject *path;    /* a list, innermost first: the steps to the fault */
-} tw_measure;
+#include "measure_values.h"
 
 static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
-
-/* ---------------------------------------------------------------- refusing */
-
-/* Refuses a value, where no exception says otherwise. */
-static TW_RARE int tw_refuse_written(tw_measure *m, int site)
-{
-    if (PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(m->shared->write_faults))
-            return -1;
-        PyErr_Clear();
-    }
-    m->site = site;
-    return -1;
-}
-
-static TW_RARE int tw_within(tw_measure *m, PyObject *step)
-{
-    if (step != NULL && !PyErr_Occurred())
-        PyList_Append(m->path, step);
-    Py_XDECREF(step);
-    return -1;
-}
 
 static int tw_has_gap(const tw_field *fields, Py_ssize_t count, PyObject *object)
 {
@@ -64,128 +31,6 @@ static TW_RARE int tw_within_struct(const tw_struct *s, PyObject *object, tw_mea
         PyList_SetSlice(m->path, 0, PyList_Size(m->path), NULL);
     }
     return -1;
-}
-
-/* ---------------------------------------------------------------- values without parts */
-
-/* Whether a number fits a kind of integers. */
-static inline int tw_fits(int kind, int64_t x)
-{
-    switch (kind) {
-    case TW_INT8:
-        return x == (int8_t)x;
-    case TW_UINT8:
-        return x == (uint8_t)x;
-    case TW_INT16:
-        return x == (int16_t)x;
-    case TW_UINT16:
-        return x == (uint16_t)x;
-    case TW_INT32:
-        return x == (int32_t)x;
-    case TW_UINT32:
-        return x == (uint32_t)x;
-    default:
-        return kind == TW_INT64;
-    }
-}
-
-static int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    uint8_t bytes[16];
-    int64_t x;
-    int failed;
-    m->size += tw_width[f->kind];
-    if (TW_LIKELY(tw_plain_int(value, &x) && tw_fits(f->kind, x)))
-        return 0;
-    Py_INCREF(value);
-    failed = tw_put_fixed(m->shared, f->kind, bytes, value);
-    Py_DECREF(value);
-    return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
-}
-
-static int tw_measure_varint(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    uint64_t bits;
-    if (tw_varint_of(f, value, &bits) < 0)
-        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
-    m->size += tw_varint_width(bits);
-    return 0;
-}
-
-/* A length, whose bytes or elements are counted apart. */
-static inline int tw_measure_length(int code, int64_t n, tw_measure *m)
-{
-    uint8_t bytes[TW_LENGTH_WIDTH], *end = tw_put_length(bytes, code, n);
-    if (TW_UNLIKELY(end == NULL))
-        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
-    m->size += end - bytes;
-    return 0;
-}
-
-static int tw_measure_null(const tw_field *f, tw_measure *m)
-{
-    if (!f->nullable)
-        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
-    m->size += f->length == TW_LENGTH_INT16 ? 2 : f->length == TW_LENGTH_INT32 ? 4 : 1;
-    return 0;
-}
-
-static inline int tw_measure_block(const tw_field *f, int64_t size, tw_measure *m)
-{
-    if (TW_UNLIKELY(size < 0 || size > f->longest))
-        return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
-    m->size += size;
-    return tw_measure_length(f->length, size, m);
-}
-
-static inline int tw_measure_text(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    return tw_measure_block(f, PyUnicode_Check(value) ? tw_utf8_size(value) : -1, m);
-}
-
-static int tw_measure_binary(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    Py_buffer buffer;
-    Py_ssize_t size = -1;
-    if (TW_LIKELY(PyBytes_CheckExact(value)))
-        return tw_measure_block(f, TW_BYTES_SIZE(value), m);
-    Py_INCREF(value);
-    if (tw_get_buffer(value, &buffer) == 0) {
-        size = buffer.len;
-        PyBuffer_Release(&buffer);
-    }
-    Py_DECREF(value);
-    return tw_measure_block(f, size, m);
-}
-
-/* ---------------------------------------------------------------- short values, most of all */
-
-#define TW_SHORT 60 /* a length up to this is one byte wherever it is a varint */
-
-static inline int tw_short_width(int code)
-{
-    return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
-}
-
-static TW_RARE void tw_remember_measured(PyObject *tuple, tw_measure *m)
-{
-    Py_INCREF(tuple);
-    Py_XDECREF(m->numbers); /* a tuple of ints: no code runs */
-    m->numbers = tuple;
-}
-
-/* Whether all elements of a tuple are ints that an int32 has, seen at once. The last such tuple is held and remembered: a
- * partition's replicas are mostly those in sync as well.
- */
-static inline int tw_are_measured(PyObject *tuple, Py_ssize_t count, tw_measure *m)
-{
-    if (tuple == m->numbers || count == 0)
-        return 1;
-    for (Py_ssize_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(!tw_is_small_int(TW_TUPLE_GET(tuple, index))))
-            return 0;
-    tw_remember_measured(tuple, m);
-    return 1;
 }
 
 /* ---------------------------------------------------------------- tag sections */
@@ -267,29 +112,7 @@ static int tw_measure_section(const tw_struct *s, PyObject *object, tw_measure *
 
 /* ---------------------------------------------------------------- structs */
 
-/* The bytes of an array of a few int32s, or of none; 0 where it has to be looked at. */
-static inline int64_t tw_short_array(const tw_field *f, PyObject *value, tw_measure *m)
-{
-    Py_ssize_t count;
-    if (!PyTuple_CheckExact(value) || (count = TW_TUPLE_SIZE(value)) > TW_SHORT)
-        return 0;
-    if (count && (f->element->kind != TW_INT32 || !tw_are_measured(value, count, m)))
-        return 0;
-    return tw_short_width(f->length) + 4 * (int64_t)count;
-}
-
-static inline int64_t tw_short_text(const tw_field *f, PyObject *value)
-{
-#ifndef Py_LIMITED_API
-    if (PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value) && PyUnicode_GET_LENGTH(value) <= TW_SHORT)
-        return tw_short_width(f->length) + PyUnicode_GET_LENGTH(value);
-#endif
-    (void)f;
-    (void)value;
-    return 0;
-}
-
-static TW_RARE int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
+static int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
 {
     PyObject *value = TW_SLOT(object, f->slot);
     if (value == NULL && f->late)
@@ -301,27 +124,23 @@ static TW_RARE int tw_measure_item(const tw_field *f, PyObject *object, tw_measu
 
 static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
 {
-    int64_t all = 0;
-    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
-        int64_t x, size = 0;
+    int64_t all = s->looks_width, more;
+    for (const tw_look *look = s->looks, *end = look + s->items_count; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
         if (TW_LIKELY(value != NULL)) {
-            if (f->kind == TW_INT32)
-                size = tw_is_small_int(value) ? 4 : 0;
-            else if (f->kind == TW_ARRAY)
-                size = tw_short_array(f, value, m);
-            else if (f->kind == TW_INT16)
-                size = tw_plain_int(value, &x) && x == (int16_t)x ? 2 : 0;
-            else if (f->kind == TW_BOOL)
-                size = value == Py_False || value == Py_True;
-            else if (f->kind == TW_TEXT)
-                size = tw_short_text(f, value);
-            else if (f->kind == TW_INT64)
-                size = tw_plain_int(value, &x) ? 8 : 0;
+            if (look->way == TW_LOOK_INT32) { /* the ways that most items have stand here, so that they cost nothing else */
+                if (TW_LIKELY(tw_is_small_int(value)))
+                    continue;
+            } else if (look->way == TW_LOOK_INT32S && value == m->numbers) {
+                all += m->numbers_size;
+                continue;
+            } else if (TW_LIKELY((more = tw_look_at(look, value, m)) >= 0)) {
+                all += more;
+                continue;
+            }
         }
-        if (TW_LIKELY(size))
-            all += size;
-        else if (TW_UNLIKELY(tw_measure_item(f, object, m) < 0))
+        all -= look->width;
+        if (tw_measure_item(s->items + (look - s->looks), object, m) < 0)
             return -1;
     }
     m->size += all;
@@ -384,6 +203,8 @@ static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
 
 /* ---------------------------------------------------------------- arrays and any value */
 
+#define TW_AHEAD 8 /* elements that are fetched before they are looked at: waiting for memory is most of measuring */
+
 /* An element of a tuple, which holds it. */
 static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_measure *m)
 {
@@ -403,9 +224,11 @@ static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m
         m->size += 4 * (int64_t)count;
         return 0;
     }
+    for (Py_ssize_t index = 0; index < count && index < TW_AHEAD; index++)
+        TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++) {
-        if (index + 1 < count)
-            TW_PREFETCH(TW_TUPLE_GET(tuple, index + 1)); /* waiting for memory is half of what measuring costs */
+        if (index + TW_AHEAD < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
         if (TW_UNLIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) < 0))
             return tw_within(m, PyLong_FromSsize_t(index));
     }

@@ -66,6 +66,13 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value` and `fresh` mean something */
 };
 
+/* What measuring looks at first, of one item: see measure_values.h. */
+typedef struct {
+    Py_ssize_t slot;
+    uint8_t way;
+    uint8_t width; /* the bytes that it takes whatever its value: its own, or those of a short length */
+} tw_look;
+
 struct tw_struct {
     tw_class made;
     uint8_t section;
@@ -75,6 +82,8 @@ struct tw_struct {
     const tw_field *enclosing; /* the length before it: its name and number alone */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
+    const tw_look *looks;   /* of the items; NULL in framed structs */
+    int64_t looks_width;    /* of all of them */
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */

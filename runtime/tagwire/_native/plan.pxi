@@ -72,6 +72,7 @@ cdef class Builder:
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
         s.items_count = len(items)
         s.items = self.items(layout.cls, items)
+        tw_choose_looks(s, <tw_look *>self.memory(len(items) * sizeof(tw_look)))
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
