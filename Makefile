@@ -113,7 +113,8 @@ fix: $(STAMP) ## format, and mend what ruff can
 SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
-    tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_golden_bytes.py tests/test_golden_drafts.py \
+    tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_fault_places.py tests/test_golden_bytes.py \
+    tests/test_golden_drafts.py \
     tests/arrow tests/records tests/runtime/test_record_layouts.py \
     tests/log/test_dump_lines.py tests/log/test_columns.py tests/log/test_column_faults.py tests/log/test_column_messages.py \
     tests/log/test_moving.py
