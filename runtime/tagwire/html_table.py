@@ -8,6 +8,7 @@ light or dark.
 
 from collections.abc import Mapping
 from html import escape
+from itertools import islice
 from typing import Any, Final
 
 from tagwire.annotations import TITLES, Row, rows_of, title_of
@@ -40,9 +41,9 @@ def html_table(struct: Struct) -> str:
 
 def trace_table(trace: Trace) -> str:
     """The lines of `annotate` as a table; long runs of bytes and long traces are cut."""
-    rows = list(rows_of(trace))
-    lines = [_trace_row(row) for row in rows[:_TRACE_ROWS]]
-    left = len(rows) - _TRACE_ROWS
+    rows = rows_of(trace)
+    lines = [_trace_row(row) for row in islice(rows, _TRACE_ROWS)]
+    left = sum(1 for _ in rows)
     more = f"<p>and {left} more</p>" if left > 0 else ""
     head = "".join(f'<th scope="col"{_CELL}>{title}</th>' for title in TITLES)
     caption = f"<caption{_CELL}>{escape(title_of(trace))}</caption>"
