@@ -18,11 +18,12 @@ from tagwire_generator.rules import RULES
 
 __all__ = ["check_set"]
 
+_DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
 """The kinds that are found by their API key; coordinator records are checked one by one."""
 
 
-def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = SpecOptions()) -> tuple[Problem, ...]:
+def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = _DEFAULT_OPTIONS) -> tuple[Problem, ...]:
     """What is wrong with the messages as a set, ordered by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
