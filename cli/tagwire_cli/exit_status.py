@@ -13,7 +13,7 @@ USAGE: Final = "wrong usage or settings"
 _USUAL: Final = "a file that can't be read or written"
 
 FOUND: Final = {
-    "generate": "a spec with an error; with --check or --exit-non-zero-on-change, a change",
+    "generate": "a spec with an error; with --check or --exit-non-zero-on-change, a change, or in a hook an unknown file",
     "validate": "a spec with an error; warnings never fail",
     "fmt": "a spec with an error; with --check, a change",
     "breaking": "findings as grave as --fail-on, or a spec with an error",

@@ -54,6 +54,8 @@ class Plan:
 
     directory: Path
     changes: tuple[Change, ...]
+    files: tuple[Path, ...]
+    """All files of the package, changed or not."""
 
     def apply(self) -> None:
         """Write new and changed files, delete stale ones and the folders that they leave empty.
@@ -93,7 +95,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
     targets = {_target(directory, name): text for name, text in files.items()}
     changes = [change for path, text in targets.items() if (change := _compare(path, text))]
     changes += [Change(path, "stale", text, "") for path, text in _generated_files(directory) if path not in targets]
-    return Plan(directory, tuple(sorted(changes, key=lambda change: change.path.as_posix())))
+    return Plan(directory, tuple(sorted(changes, key=lambda change: change.path.as_posix())), tuple(targets))
 
 
 def write_atomically(path: Path, text: str) -> None:
