@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "lock": "tagwire_cli.commands.lock",
     "import": "tagwire_cli.commands.import_specs",
     "add-version": "tagwire_cli.commands.add_version",
+    "draft-version": "tagwire_cli.commands.draft_version",
     "messages": "tagwire_cli.commands.messages",
     "show": "tagwire_cli.commands.show",
     "diff": "tagwire_cli.commands.diff",

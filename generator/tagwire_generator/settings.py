@@ -30,6 +30,7 @@ import datetime
 import difflib
 import keyword
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ from tagwire.versions import Versions
 from tagwire_generator import resources
 from tagwire_generator.options import SpecOptions
 
-__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load"]
+__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
 
 _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
@@ -207,7 +208,18 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
         raise _error(file, f"{where}: package is {_shown(value)}; it must be an import name such as 'my_messages'")
+    fault = package_fault(value)
+    if fault:
+        raise _error(file, f"{where}: package is {value!r}, but {fault}")
     return value
+
+
+def package_fault(name: str) -> str:
+    """Why no generated package may have this import name, as the end of a sentence; "" if it may."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return f"{top!r} is a module of Python, which the package would hide; choose another name"
+    return ""
 
 
 def _is_module_name(name: str) -> bool:

@@ -110,6 +110,8 @@ INVALID = [
     ("TW206", lambda: message(name="a-b")),
     ("TW207", lambda: message(name="ApiKey")),
     ("TW207", lambda: message(name="Import")),
+    ("TW207", lambda: message(name="other")),
+    ("TW207", lambda: message(name="v2")),
     ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
     ("TW114", lambda: message(api_key=2**15)),
@@ -274,7 +276,7 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
         (
             {"x": 1},
             "a spec set has no option 'x'; there are tag_gaps, length_varint, length_counts_tag, allow_struct_arrays, "
-            "header_key_order",
+            "unanswered_versions, header_key_order",
         ),
         ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
         ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),

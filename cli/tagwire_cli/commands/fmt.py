@@ -9,14 +9,13 @@ import click
 
 from tagwire_cli.diagnostics import count, print_error
 from tagwire_cli.input_bytes import read_bytes
+from tagwire_cli.spec_paths import STDIN, spec_paths
 
 if TYPE_CHECKING:
     from tagwire_generator.options import SpecOptions
     from tagwire_generator.settings import Settings
 
 __all__ = ["command"]
-
-_STDIN = "-"
 
 
 @click.command("fmt")
@@ -27,9 +26,10 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     """Write message specs in their canonical order and form.
 
     PATH is a spec, a folder of specs, or - for standard input to standard
-    output; without any, all spec sets of this project are meant. What a spec
-    says is not changed, and comments are kept: above what they stand above, or
-    behind it. Specs with errors, record formats and registers are left as they are.
+    output; without any, all spec sets of this project are meant, and a folder
+    above spec sets stands for those. What a spec says is not changed, and
+    comments are kept: above what they stand above, or behind it. Specs with
+    errors, record formats and registers are left as they are.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             print_error(error)
             continue
         changed += formatted != text
-        if name == _STDIN and not (check or diff):
+        if name == STDIN and not (check or diff):
             click.echo(formatted, nl=False)
         elif formatted != text:
             _tell(name, text, formatted, check=check, diff=diff)
@@ -78,14 +78,13 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
     """Names and texts of the specs to be formatted, each once."""
     from tagwire_generator.spec_files import find_specs
 
-    folders = [each.source_name(each.specs) for each in settings.sets] if not paths else []
     seen: set[Path] = set()
-    for path in [*paths, *(str(settings.root / folder) for folder in folders)]:
-        if path == _STDIN:
+    for path in spec_paths(settings, paths):
+        if path == STDIN:
             yield path, _decoded(read_bytes(path, is_hex=False), path)
             continue
         place = Path(path)
-        for file in [each.path for each in find_specs(place)] if place.is_dir() else [place]:
+        for file in [place] if place.is_file() else [each.path for each in find_specs(place)]:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield _shown(file), _decoded(file.read_bytes(), str(file))
@@ -108,5 +107,5 @@ def _decoded(data: bytes, name: str) -> str:
 def _options(settings: "Settings", name: str) -> "SpecOptions":
     from tagwire_generator.options import SpecOptions
 
-    spec_set = None if name == _STDIN else settings.set_of(Path(name))
+    spec_set = None if name == STDIN else settings.set_of(Path(name))
     return spec_set.options if spec_set else SpecOptions()

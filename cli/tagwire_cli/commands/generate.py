@@ -57,6 +57,9 @@ def command(
     is gone are deleted; a file that tagwire did not write is never touched. If
     any spec has an error, nothing is written at all.
 
+    In a commit hook, --check and --exit-non-zero-on-change also fail for specs
+    and modules that git neither knows nor ignores.
+
     \b
     Settings, with paths relative to pyproject.toml:
       [[tool.tagwire.sets]]
@@ -83,7 +86,8 @@ def command(
         for _, plan in plans:
             plan.apply()
     _report(plans, writes=writes)
-    if changes and (check or exit_non_zero_on_change):
+    unknown = _unknown_to_git(plans) if check or exit_non_zero_on_change else False
+    if (changes and (check or exit_non_zero_on_change)) or unknown:
         raise click.exceptions.Exit(1)
 
 
@@ -131,6 +135,25 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
     if problems:  # warnings never stop generation, and would bury what it has to say
         click.echo(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
+
+
+def _unknown_to_git(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
+    """In a commit hook, tell specs and modules that are there and that the commit will lack."""
+    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.work_tree import is_hook, unknown_files
+
+    if not is_hook(os.environ):
+        return False
+    unknown: dict[Path, str] = {}
+    for spec_set, plan in plans:
+        specs = [spec.path for folder in spec_set.sources for spec in find_specs(folder)]
+        made = [path for path in plan.files if path.is_file()]
+        unknown |= {path: spec_set.source_name(path) for path in unknown_files([*specs, *made])}
+    for name in unknown.values():
+        click.echo(f"git does not know {name}", err=True)
+    if unknown:
+        click.echo(f"{count(len(unknown), 'file')} would be missing from the commit; `git add` or ignore", err=True)
+    return bool(unknown)
 
 
 def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:

@@ -118,6 +118,9 @@ FOUND = [
     ("TW928", "5+", "b", spec(A), spec(A + "," + field("B", versions="§5+"))),
     ("TW928", "5+", "a", spec(TEXT), spec(field(type="string", more=', "nullableVersions": §"5+"'))),
     ("TW928", "5+", "l.b", spec(struct(A)), spec(struct(A + "," + field("B", versions="§5+")))),
+    ("TW929", "0", "", spec(A, valid="1-2"), spec(A, valid="§0-2")),
+    ("TW929", "0-1", "", spec(A, valid="2"), spec(A, valid="§0-3")),
+    ("TW929", "0-2", "", spec(valid="none"), spec(A, valid="§0-2")),
     # ------------------------------------------------------------ source
     ("TW940", "0-2", "", spec(A), spec(A, name="§Q")),
     ("TW941", "0-2", "b", spec(A), spec(field("§B"))),
@@ -228,7 +231,6 @@ SILENT = [
     ),
     ("unstable and the same", request(UNSTABLE), request('"latestVersionUnstable": true, "listeners": ["broker"],')),
     ("stable at last", request(UNSTABLE), request()),
-    ("the API was gone", spec(valid="none"), spec(A)),
     ("listeners", request(), request('"listeners": ["broker"],')),
 ]
 

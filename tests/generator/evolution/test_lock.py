@@ -93,6 +93,14 @@ def test_dropped_versions_can_not_come_back_with_other_bytes(tmp_path: Path) -> 
     assert rules(lock, spec(field(), field("B", versions="0-2"), valid="1-4")) == [("TW904", "1"), ("TW904", "2")]
 
 
+def test_versions_that_no_lock_remembers_are_not_taken_for_free_ones(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field(), valid="1-2")], [spec(field(), valid="2-3")])
+    assert rules(lock, spec(field(), valid="1-4")) == []
+    assert rules(lock, spec(field(), valid="0-4")) == [("TW929", "0")]
+    gone = released(tmp_path, [spec(field(), valid="1-2"), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
+    assert rules(gone, spec(name="S", apiKey=2), spec(field(), valid="0-3")) == [("TW929", "0")]
+
+
 def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field())], [spec(field(), valid="2-3")], [spec(field(), valid="0-3")])
     assert lock.messages[0].archive == ()

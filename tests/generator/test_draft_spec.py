@@ -10,7 +10,7 @@ from independent_encoder import bare_value, encode, full_value, within
 
 from tagwire.errors import SpecError
 from tagwire_generator.canonical import canonical_text, normal_form
-from tagwire_generator.new_version import (
+from tagwire_generator.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,
