@@ -37,6 +37,10 @@ cdef extern from "same.h":
     int tw_same(tw_comparing *, object, object) except -1
     int tw_same_structs(tw_comparing *, const tw_data_class *, object, object) except -1
 
+cdef extern from "Python.h":
+    int enter_recursion "Py_EnterRecursiveCall"(const char *) except -1
+    void leave_recursion "Py_LeaveRecursiveCall"()
+
 cdef extern from "shown.h":
     ctypedef struct tw_showing:
         tw_comparing t
@@ -45,6 +49,7 @@ cdef extern from "shown.h":
         PyObject *closing
         PyObject *lonely
         PyObject *comma
+        PyObject *itself
     int tw_show(tw_showing *, object) except -1
 
 cdef str DATA_CLASS = "_data_class"
@@ -216,7 +221,7 @@ cdef object represent(object struct, object nothing):
     s.t.c = NULL
     s.texts = <PyObject *>texts
     s.opening, s.closing = <PyObject *>OPENING, <PyObject *>CLOSING
-    s.lonely, s.comma = <PyObject *>LONELY, <PyObject *>COMMA
+    s.lonely, s.comma, s.itself = <PyObject *>LONELY, <PyObject *>COMMA, <PyObject *>ITSELF
     tw_show(&s, struct)
     return "".join(texts)
 
@@ -250,10 +255,14 @@ cdef object deep_copy(object struct, object memo):
     cdef Py_ssize_t index
     if c.c.init == NULL or tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT) != c.c.init:
         return PYTHON_DEEP_COPY(struct, memo)
-    for index in range(c.c.count):
-        value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
-        held.append(value)
-        placed[index] = <PyObject *>value
+    enter_recursion(" while a struct is copied")
+    try:
+        for index in range(c.c.count):
+            value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
+            held.append(value)
+            placed[index] = <PyObject *>value
+    finally:
+        leave_recursion()
     return taken(tw_object_of(&c.c, placed))
 
 
@@ -306,7 +315,7 @@ cdef object reduce(object message, object nothing):
 
 # ---------------------------------------------------------------- in their places
 
-cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", DEEP_COPY = "__deepcopy__"
+cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", ITSELF = "(...)", DEEP_COPY = "__deepcopy__"
 cdef PyTypeObject *DATA_CLASS_TYPE = <PyTypeObject *><PyObject *>DataClass
 cdef object PYTHON_SAME = same
 cdef object PYTHON_EQ = Struct.__eq__

@@ -7,7 +7,7 @@
 typedef struct {
     tw_comparing t;
     PyObject *texts;
-    PyObject *opening, *closing, *lonely, *comma; /* `(`, `)`, `,)` and `, ` */
+    PyObject *opening, *closing, *lonely, *comma, *itself; /* `(`, `)`, `,)`, `, ` and `(...)` */
 } tw_showing;
 
 static int tw_show(tw_showing *s, PyObject *value);
@@ -30,10 +30,15 @@ static int tw_show_struct(tw_showing *s, const tw_data_class *c, PyObject *objec
 static int tw_show_tuple(tw_showing *s, PyObject *tuple)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(tuple);
-    int failed = PyList_Append(s->texts, s->opening);
+    int failed, inside = Py_ReprEnter(tuple);
+    if (inside)
+        return inside < 0 ? -1 : PyList_Append(s->texts, s->itself);
+    failed = PyList_Append(s->texts, s->opening);
     for (Py_ssize_t index = 0; !failed && index < size; index++)
         failed = (index && PyList_Append(s->texts, s->comma) < 0) || tw_show(s, TW_TUPLE_GET(tuple, index)) < 0;
-    return failed || PyList_Append(s->texts, size == 1 ? s->lonely : s->closing) < 0 ? -1 : 0;
+    failed = failed || PyList_Append(s->texts, size == 1 ? s->lonely : s->closing) < 0;
+    Py_ReprLeave(tuple);
+    return failed ? -1 : 0;
 }
 
 /* Append what `repr` says of a value, which the caller holds. */
