@@ -49,8 +49,12 @@ __all__ = [
     "Plan",
     "append_method",
     "construct_natively",
+    "from_json",
+    "from_json_text",
     "install_methods",
     "is_identical",
+    "to_json",
+    "to_json_text",
 ]
 
 cdef int TAG_MAX = 0xFFFF  # of the draft dialect
@@ -69,6 +73,7 @@ include "_native/serializer.pxi"
 include "_native/elements.pxi"
 include "_native/calls.pxi"
 include "_native/data_class.pxi"
+include "_native/json.pxi"
 include "_native/gathering.pxi"
 
 cdef Shared SHARED = Shared()

@@ -264,6 +264,19 @@ class Message(Struct):
 
         return from_json(cls, obj, version)
 
+    def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
+        """The message in Kafka's JSON form as text, in one line or indented; else as `to_json`."""
+        from tagwire.json_text import to_json_text
+
+        return to_json_text(self, version, style, indent)
+
+    @classmethod
+    def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
+        """The message in a JSON text, or its UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
+        from tagwire.json_text import from_json_text
+
+        return from_json_text(cls, text, version)
+
     def supported_versions(self) -> Versions:
         """The versions that carry this value without loss or refusal; possibly none."""
         from tagwire.losses import supported_versions

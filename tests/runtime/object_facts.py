@@ -36,7 +36,13 @@ def facts(message: Struct) -> Iterator[str]:
     yield repr(message)
     fields = {name: getattr(message, name) for name in message.__slots__}
     again = type(message)(**fields)
-    for made in (again, message.replace(), copy.copy(message), copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+    for made in (
+        again,
+        message.replace(),
+        copy.copy(message),
+        copy.deepcopy(message),
+        pickle.loads(pickle.dumps(message)),
+    ):
         yield f"{made == message} {made != message} {type(made).__name__} {made!r}"
     for name, value in fields.items():
         for other in changed_values(value):
@@ -52,7 +58,9 @@ def main() -> None:
     """Print a hash for each message and version."""
     print("engine", tagwire.engine())
     for path in sorted(golden_files.FOLDER.glob("*.txt")):
-        cls = next(c for n in messages.registry.names() if (c := messages.registry[n]).__module__.endswith("." + path.stem))
+        cls = next(
+            c for n in messages.registry.names() if (c := messages.registry[n]).__module__.endswith("." + path.stem)
+        )
         for golden in golden_files.read_file(path):
             message = cls.from_json(golden.value, golden.version)
             text = re.sub("<memory at 0x[0-9a-f]+>", "<memory>", "\n".join(facts(message)))

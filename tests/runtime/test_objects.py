@@ -123,7 +123,9 @@ class TestConstructing:
         kept = {id(made)}
         del made
         gc.collect()
-        assert not [thing for thing in gc.get_objects() if type(thing) is Topic and id(thing) in kept and thing.name is thing]
+        assert not [
+            thing for thing in gc.get_objects() if type(thing) is Topic and id(thing) in kept and thing.name is thing
+        ]
 
 
 class Hostile:
@@ -255,7 +257,10 @@ class TestPickles:
         )
         for engine in {"python", tagwire.engine()}:
             run = subprocess.run(
-                [sys.executable, "-c", code], env={**os.environ, "TAGWIRE_ENGINE": engine}, capture_output=True, check=True
+                [sys.executable, "-c", code],
+                env={**os.environ, "TAGWIRE_ENGINE": engine},
+                capture_output=True,
+                check=True,
             )
             assert pickle.loads(run.stdout) == HeartbeatRequest(group_id="g", generation_id=3)
 

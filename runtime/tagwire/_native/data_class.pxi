@@ -146,6 +146,9 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # its first object may have made one
+            if found_meanwhile is not None:
+                return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)
     return <DataClass>made
 
