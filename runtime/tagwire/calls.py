@@ -1,4 +1,4 @@
-"""How a message class gets `encode`, `decode` and their kind from its engine, and its constructor: at their first use.
+"""How a message class gets `encode`, `decode`, their kind and its constructor from its engine: at their first use.
 
 So importing a message loads no engine, and once there is one nothing stands between it and the caller: the native
 engine's callables are attributes of the class, called without Python code in between.
@@ -47,8 +47,8 @@ class FirstConstruction:
     """Stands for the `__init__` of a generated class until the class is first constructed.
 
     The native engine constructs later objects in C, by what the text of `__init__` says: keyword arguments stored in
-    their slots, arrays as tuples, defaults that are made for each object. The text itself runs for the first object, for
-    subclasses, and for arguments that C does not take.
+    their slots, arrays as tuples, defaults that are made for each object. The text itself runs for the first object,
+    for subclasses, and for arguments that C does not take.
     """
 
     __slots__ = ("init",)

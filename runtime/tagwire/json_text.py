@@ -24,7 +24,7 @@ M = TypeVar("M", bound="Message")
 def to_json_text(message: "Message", version: int, style: str = "lossless", indent: int | None = None) -> str:
     """What `json.dumps(message.to_json(version, style=style), indent=indent, ensure_ascii=False)` gives.
 
-    Raises EncodeError for a value that the version can't carry, UnsupportedVersionError for a version that there is not.
+    Raises EncodeError for a value that the version can't carry, UnsupportedVersionError for an unknown version.
     """
     if engine() == "native":
         from tagwire import _engine

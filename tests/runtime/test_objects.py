@@ -19,9 +19,10 @@ import tagwire
 from tagwire import Struct
 from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
-from tagwire_messages.metadata_response import MetadataResponsePartition as Partition
-from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
+from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
+Partition: Any = MetadataResponsePartition  # its arguments are wrong on purpose
+Topic: Any = MetadataResponseTopic
 FACTS = Path(__file__).with_name("object_facts.py")
 
 
@@ -61,7 +62,7 @@ class TestConstructing:
             (lambda: Partition(1), r"Partition.__init__\(\) takes 1 positional argument but 2 were given"),
             (lambda: Partition(isr_nodes=5), "'int' object is not iterable"),
             (lambda: Partition(isr_nodes=None), "'NoneType' object is not iterable"),
-            (lambda: Partition(**{1: 2}), "keywords must be strings"),
+            (lambda: Partition(**{1: 2}), "keywords must be strings"),  # type: ignore[arg-type]
         ],
     )
     def test_faults_have_python_s_words(self, call: Callable[[], object], fault: str) -> None:
@@ -82,19 +83,20 @@ class TestConstructing:
         assert len(gc.get_objects()) < before + 50
 
     def test_subclasses_go_their_own_way(self) -> None:
-        class Counted(Topic):
+        class Counted(MetadataResponseTopic):
             def __init__(self, *, name: str) -> None:
                 super().__init__(name=name * 2)
 
-        class Named(Topic):
+        class Named(MetadataResponseTopic):
             __slots__ = ("alias",)
+            alias: str
 
             def __new__(cls, **fields: Any) -> "Named":
                 made = super().__new__(cls)
                 made.alias = "a"
                 return made
 
-        class Plain(Topic):
+        class Plain(MetadataResponseTopic):
             pass
 
         for _ in range(3):
@@ -215,7 +217,7 @@ class TestCopies:
         message = MetadataResponse(topics=[topic, topic])
         deep = copy.deepcopy(message)
         assert deep.topics[0] is deep.topics[1] is not topic
-        together = copy.deepcopy([message, topic, message.topics])
+        together: Any = copy.deepcopy([message, topic, message.topics])
         assert together[0].topics[0] is together[1] and together[0].topics is together[2]
 
     def test_tags_and_odd_values_are_copied(self) -> None:
