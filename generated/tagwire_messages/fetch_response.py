@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -70,6 +70,7 @@ class EpochEndOffset(Struct):
     end_offset: int
     """int64, version 12 on."""
 
+    @constructor
     def __init__(self, *, epoch: int = -1, end_offset: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
@@ -91,6 +92,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, version 12 on."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = -1, leader_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -114,6 +116,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, end_offset: int = -1, epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -135,6 +138,7 @@ class AbortedTransaction(Struct):
     first_offset: int
     """int64, version 4 on."""
 
+    @constructor
     def __init__(
         self, *, producer_id: int = 0, first_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -189,6 +193,7 @@ class PartitionData(Struct):
     records: bytes | None
     """records, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -280,6 +285,7 @@ class FetchableTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -314,6 +320,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, version 16 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -353,6 +360,7 @@ class FetchResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, version 16 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -43,6 +43,7 @@ class PartitionProduceData(Struct):
     records: bytes | None
     """records, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, index: int = 0, records: bytes | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -68,6 +69,7 @@ class TopicProduceData(Struct):
     partition_data: tuple[PartitionProduceData, ...]
     """[]PartitionProduceData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -102,6 +104,7 @@ class ProduceRequest(Message):
     topic_data: tuple[TopicProduceData, ...]
     """[]TopicProduceData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -41,6 +41,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -66,6 +67,7 @@ class AcquiredRecords(Struct):
     delivery_count: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -119,6 +121,7 @@ class PartitionData(Struct):
     acquired_records: tuple[AcquiredRecords, ...]
     """[]AcquiredRecords, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -166,6 +169,7 @@ class ShareFetchableTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -197,6 +201,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -246,6 +251,7 @@ class ShareFetchResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

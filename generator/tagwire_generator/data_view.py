@@ -65,6 +65,8 @@ class DataModuleView:
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """Each after those that it refers to; the message is the last."""
+    constructor: str
+    """The decorator of each `__init__`."""
     unknown_tags: str
     """The type of `unknown_tags`."""
 
@@ -89,6 +91,7 @@ class DataViews:
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.unknown_tags", "NO_TAGS")
+        constructor = self.imports.use("tagwire.message", "constructor")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
@@ -96,6 +99,7 @@ class DataViews:
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
+            constructor=constructor,
             unknown_tags=unknown_tags,
         )
 

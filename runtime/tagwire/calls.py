@@ -1,4 +1,4 @@
-"""How a message class gets `encode`, `decode` and their kind from its engine: when one is first looked up.
+"""How a message class gets `encode`, `decode`, their kind and its constructor from its engine: at their first use.
 
 So importing a message loads no engine, and once there is one nothing stands between it and the caller: the native
 engine's callables are attributes of the class, called without Python code in between.
@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from tagwire.message import Message
+    from tagwire.message import Message, Struct
 
     Call = TypeVar("Call")
 
-__all__ = ["FirstUse", "first_use", "inherit_calls"]
+__all__ = ["FirstConstruction", "FirstUse", "constructor", "first_use", "inherit_calls"]
 
 
 class FirstUse:
@@ -43,6 +43,45 @@ def first_use(call: Call) -> Call:
     return made  # type: ignore[no-any-return]
 
 
+class FirstConstruction:
+    """Stands for the `__init__` of a generated class until the class is first constructed.
+
+    The native engine constructs later objects in C, by what the text of `__init__` says: keyword arguments stored in
+    their slots, arrays as tuples, defaults that are made for each object. The text itself runs for the first object,
+    for subclasses, and for arguments that C does not take.
+    """
+
+    __slots__ = ("init",)
+
+    def __init__(self, init: Any) -> None:
+        self.init = init
+
+    def __get__(self, struct: Struct | None, cls: type[Struct]) -> Any:
+        if struct is None:
+            return self.init
+        owner = next(base for base in cls.__mro__ if vars(base).get("__init__") in (self, self.init))
+        _bind_constructor(owner, self.init)
+        return self.init.__get__(struct, cls)
+
+
+def constructor(init: Call) -> Call:
+    """Mark the `__init__` of a generated class, which stores its arguments and does nothing else."""
+    made: Any = FirstConstruction(init)
+    return made  # type: ignore[no-any-return]
+
+
+def _bind_constructor(owner: type[Struct], init: Any) -> None:
+    from tagwire.engines import engine
+
+    native = engine() == "native"
+    owner.__init__ = init  # type: ignore[method-assign]
+    if native:
+        from tagwire._engine import construct_natively, install_methods
+
+        install_methods()
+        construct_natively(owner, init)
+
+
 def _bind(message: type[Message], base: type[Message]) -> None:
     """Give a message class its engine's methods, except those that it has written itself."""
     from tagwire.engines import engine
@@ -50,8 +89,9 @@ def _bind(message: type[Message], base: type[Message]) -> None:
     calls = {name: value.call for name, value in vars(base).items() if isinstance(value, FirstUse)}
     codec: Any = None
     if engine() == "native":
-        from tagwire._engine import Codec
+        from tagwire._engine import Codec, install_methods
 
+        install_methods()
         codec = Codec(message)
         calls = codec.calls()
     own = {name: call for name, call in calls.items() if isinstance(_lookup(message, name), FirstUse)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class AbortedTransaction(Struct):
     first_offset: int
     """int64, version 12 on."""
 
+    @constructor
     def __init__(
         self, *, producer_id: int = 0, first_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -68,6 +69,7 @@ class FetchablePartitionResponse(Struct):
     records: bytes | None
     """bytes, version 12 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -113,6 +115,7 @@ class FetchableTopicResponse(Struct):
     partitions: tuple[FetchablePartitionResponse, ...]
     """[]FetchablePartitionResponse, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -144,6 +147,7 @@ class FetchResponse(Message):
     topics: tuple[FetchableTopicResponse, ...]
     """[]FetchableTopicResponse, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,

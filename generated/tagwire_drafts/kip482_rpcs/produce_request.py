@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class PartitionProduceData(Struct):
     records: bytes | None
     """bytes, version 9 on, nullable."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, records: bytes | None = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class TopicProduceData(Struct):
     partitions: tuple[PartitionProduceData, ...]
     """[]PartitionProduceData, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +79,7 @@ class ProduceRequest(Message):
     topics: tuple[TopicProduceData, ...]
     """[]TopicProduceData, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,

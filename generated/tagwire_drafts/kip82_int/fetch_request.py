@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class FetchPartition(Struct):
     partition_max_bytes: int
     """int32, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -55,6 +56,7 @@ class FetchTopic(Struct):
     partitions: tuple[FetchPartition, ...]
     """[]FetchPartition, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[FetchPartition] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -82,6 +84,7 @@ class FetchRequest(Message):
     topics: tuple[FetchTopic, ...]
     """[]FetchTopic, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -27,6 +27,7 @@ class PartitionData(Struct):
     records: bytes | None
     """records, version 3 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -60,6 +61,7 @@ class FetchableTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[PartitionData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -83,6 +85,7 @@ class FetchResponse(Message):
     responses: tuple[FetchableTopicResponse, ...]
     """[]FetchableTopicResponse, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

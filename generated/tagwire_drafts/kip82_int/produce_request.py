@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class PartitionProduceData(Struct):
     records: bytes | None
     """records, version 3 on, nullable."""
 
+    @constructor
     def __init__(
         self, *, index: int = 0, records: bytes | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class TopicProduceData(Struct):
     partition_data: tuple[PartitionProduceData, ...]
     """[]PartitionProduceData, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -76,6 +78,7 @@ class ProduceRequest(Message):
     topic_data: tuple[TopicProduceData, ...]
     """[]TopicProduceData, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class PartitionProduceResponse(Struct):
     log_append_time_ms: int
     """int64, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class TopicProduceResponse(Struct):
     partition_responses: tuple[PartitionProduceResponse, ...]
     """[]PartitionProduceResponse, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -94,6 +96,7 @@ class ProduceResponse(Message):
     throttle_time_ms: int
     """int32, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

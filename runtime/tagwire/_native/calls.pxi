@@ -80,7 +80,7 @@ cdef extern from "Python.h":
         void *ml_meth
         int ml_flags
         const char *ml_doc
-    int METH_FASTCALL, METH_KEYWORDS
+    int METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, METH_O
     object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
 
 cdef str CODEC = "_codec"
