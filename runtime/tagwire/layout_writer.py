@@ -96,8 +96,11 @@ class LayoutWriter:
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
-            if not all(hasattr(value, name) for name in _needed(struct)):
-                self.fail(f"{shown(value)} is no {struct.cls.__name__}")
+            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
+                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+            for name in _needed(struct):
+                if not hasattr(value, name):
+                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
             self.fail(f"{shown(value)} is no mapping of field names to values")
@@ -374,6 +377,16 @@ def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     if any(isinstance(part, ByteCount) for part in covered):
         return bytes(4)
     return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
+
+
+def _unlike(found: type, wanted: type) -> str:
+    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
+    if found.__name__ != wanted.__name__:
+        return ""
+    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
+    if one != other:
+        return f"a {one} is no {other}"
+    return f"a {one} of another class of that name; a module that is loaded twice has two"
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
