@@ -166,7 +166,7 @@ cdef int see(
         bits[index].slot = builder.slot(cls, attribute)
         bits[index].flag = builder.slot(cls, flag) if flag else 0
     form.follows, form.follows_count = bits, len(found)
-    form.is_usual = form.is_usual and not found and not form.flag_mask
+    form.is_usual = form.is_usual and not found and not form.flag_mask and not form.hidden
     return 0
 
 
