@@ -187,15 +187,18 @@ _pack_int32 = _INT32.pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters."""
-    if not isinstance(values, tuple | list):
+    """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters.
+
+    Subclasses as well: their length may not be that of their elements. The layout's walk counts these.
+    """
+    if type(values) is not tuple and type(values) is not list:
         raise Refused
     out += _pack_int32(len(values))
 
 
 def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the compact count of an array, tuple or list."""
-    if not isinstance(values, tuple | list):
+    """As `put_count`, but the compact count."""
+    if type(values) is not tuple and type(values) is not list:
         raise Refused
     _put_compact_length(out, len(values))
 

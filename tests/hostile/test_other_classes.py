@@ -1,4 +1,4 @@
-"""Structs of another class in a field: refused in every way to write, since a version would drop what it does not know."""
+"""Structs of another class in a field: every way to write refuses them, since it would drop what it does not know."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ import tagwire_messages as messages
 from tagwire import EncodeError, engine
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
+from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -43,7 +44,7 @@ class Renamed(MetadataRequestTopic):
     __slots__ = ()
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return "renamed"
 
     @name.setter
@@ -54,7 +55,7 @@ class Renamed(MetadataRequestTopic):
 class Disguised:
     """Says that it is of another class."""
 
-    name, topic_id, unknown_tags = "t", None, {}
+    name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]
 
 
@@ -131,5 +132,5 @@ def test_record_formats(call: str) -> None:
     header: Any = Header(key="h", value=b"x")
     assert getattr(RecordBatchV2(records=[Record(headers=[header])]), call)()
     for records in ([header], [Record(headers=[Record()])], [OTHER]):  # type: ignore[list-item]
-        with pytest.raises(EncodeError, match="is no (Record|Header)"):
+        with pytest.raises(EncodeError, match=r"is no (Record|Header)"):
             getattr(RecordBatchV2(records=records), call)()

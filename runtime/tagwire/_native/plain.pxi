@@ -28,7 +28,7 @@ cdef object plain_binary "tw_plain_binary"(object value):
 
 cdef object plain_array "tw_plain_array"(object value):
     """A tuple of the elements of a list, or of a subclass of either."""
-    if not isinstance(value, (tuple, list)):
+    if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
