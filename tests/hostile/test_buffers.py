@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from native_engine import forget_engine
 
 import tagwire_messages as messages
-from tagwire import DecodeError, engine
+from tagwire import DecodeError
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
-ENGINES = ("python", "native") if engine() == "native" else ("python",)
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 RECORDS = bytes(range(256)) * 16
 MESSAGE = messages.ProduceRequest(
     acks=1, topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=RECORDS)])]
@@ -30,13 +30,6 @@ READERS: dict[str, tuple[bytes, Callable[[Any], object]]] = {
     "decode_request": (FRAME, lambda data: REGISTRY.decode_request(data, views=True).message),
     "decode_record": (RECORD, lambda data: REGISTRY.decode_record(data, "cluster", views=True).message),
 }
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    forget_engine()
-    return str(request.param)
 
 
 class Shrinking:

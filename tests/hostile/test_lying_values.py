@@ -7,23 +7,15 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from native_engine import forget_engine
 
 import tagwire_messages as messages
-from tagwire import TagwireError, engine
+from tagwire import TagwireError
 from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionData
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from tagwire_records.record_batch_v2 import Record, RecordBatchV2
 
-ENGINES = ("python", "native") if engine() == "native" else ("python",)
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    forget_engine()
-    return str(request.param)
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 
 class Lying(list[Any]):

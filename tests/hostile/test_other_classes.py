@@ -5,10 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from native_engine import forget_engine
 
 import tagwire_messages as messages
-from tagwire import EncodeError, engine
+from tagwire import EncodeError
 from tagwire.message import Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
@@ -17,7 +16,8 @@ from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from tagwire_records.record_batch_v2 import Header, Record, RecordBatchV2
 
-ENGINES = ("python", "native") if engine() == "native" else ("python",)
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 OTHER: Any = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(committed_offset=7)])
 WRITERS: dict[str, Callable[[Any, int], object]] = {
     "encode": lambda message, version: message.encode(version),
@@ -25,13 +25,6 @@ WRITERS: dict[str, Callable[[Any, int], object]] = {
     "to_json": lambda message, version: message.to_json(version),
     "serializer": lambda message, version: type(message).serializer(version).encode(message),
 }
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    forget_engine()
-    return str(request.param)
 
 
 class Below(MetadataRequestTopic):
