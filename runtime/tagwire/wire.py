@@ -187,20 +187,22 @@ _pack_int32 = _INT32.pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters.
-
-    Subclasses as well: their length may not be that of their elements. The layout's walk counts these.
-    """
-    if type(values) is not tuple and type(values) is not list:
-        raise Refused
-    out += _pack_int32(len(values))
+    """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters."""
+    out += _pack_int32(_count(values))
 
 
 def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """As `put_count`, but the compact count."""
-    if type(values) is not tuple and type(values) is not list:
+    """Append the compact count of an array, tuple or list."""
+    _put_compact_length(out, _count(values))
+
+
+def _count(values: Any) -> int:
+    kind = type(values)
+    if kind is tuple or kind is list:
+        return len(values)
+    if not issubclass(kind, (tuple, list)):
         raise Refused
-    _put_compact_length(out, len(values))
+    return sum(1 for _ in values)  # the length of a subclass may be another
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:
