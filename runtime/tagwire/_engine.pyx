@@ -15,7 +15,7 @@ from zlib import crc32
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cython cimport final, no_gc_clear
 
-from tagwire.buffers import as_bytes, as_view
+from tagwire.buffers import as_bytes, bytes_and_view
 from tagwire.errors import TagwireError
 from tagwire.layout import (
     COMPACT,

@@ -6,15 +6,20 @@ engine's callables are attributes of the class, called without Python code in be
 
 from __future__ import annotations
 
+from _thread import RLock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, Final, TypeVar
 
     from tagwire.message import Message, Struct
 
     Call = TypeVar("Call")
 
 __all__ = ["FirstConstruction", "FirstUse", "constructor", "first_use", "inherit_calls"]
+
+_binding: Final = RLock()
+"""Held while a class gets its methods. Nothing is imported meanwhile: an import can wait for another thread's."""
 
 
 class FirstUse:
@@ -83,20 +88,31 @@ def _bind_constructor(owner: type[Struct], init: Any) -> None:
 
 
 def _bind(message: type[Message], base: type[Message]) -> None:
-    """Give a message class its engine's methods, except those that it has written itself."""
+    """Give a message class its engine's methods, except those that it has written itself.
+
+    Threads may come here together. The class gets one codec, and keeps it: the codec has the plans that other threads
+    are using.
+    """
     from tagwire.engines import engine
 
-    calls = {name: value.call for name, value in vars(base).items() if isinstance(value, FirstUse)}
-    codec: Any = None
+    made: Any = None
     if engine() == "native":
         from tagwire._engine import Codec, install_methods
 
         install_methods()
-        codec = Codec(message)
-        calls = codec.calls()
-    own = {name: call for name, call in calls.items() if isinstance(_lookup(message, name), FirstUse)}
-    for name, value in {**own, "_codec": codec, "_bound": frozenset(own)}.items():
-        setattr(message, name, value)
+        made = Codec(message)
+    calls = {name: value.call for name, value in vars(base).copy().items() if isinstance(value, FirstUse)}
+    with _binding:
+        own = [name for name in calls if isinstance(_lookup(message, name), FirstUse)]
+        kept = vars(message).copy()
+        codec = kept.get("_codec", made)
+        if codec is not None:
+            calls = codec.calls()
+        # A subclass that is made meanwhile needs `_bound` to tell these methods from written ones; see `inherit_calls`.
+        message._codec = codec  # pyright: ignore[reportPrivateUsage]
+        message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
+        for name in own:
+            setattr(message, name, calls[name])
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:

@@ -180,7 +180,7 @@ class Message(Struct):
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
             from tagwire.engines import serializer_of
 
-            found = cls._serializers[version] = serializer_of(cls, version)
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
         return found
 
     @first_use

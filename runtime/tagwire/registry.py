@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from tagwire.buffers import as_bytes
+from tagwire.buffers import as_bytes, held
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.frame import Frame
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -243,7 +243,7 @@ class Registry:
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
-        data = data if views else as_bytes(data)
+        data = held(data) if views else as_bytes(data)
         header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
         cls, version = self.request_class(data)
         message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
@@ -293,7 +293,7 @@ class Registry:
         whose offset counts from the start of the frame, and UnsupportedVersionError.
         """
         cls = self.response(api_key)
-        data = data if views else as_bytes(data)
+        data = held(data) if views else as_bytes(data)
 
         def read(version: int) -> Frame:
             header_version = cls.header_version(version)

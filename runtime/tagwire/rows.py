@@ -152,7 +152,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         root = _Expansion(message, version).struct(message, message.NAME)
-        layout = known[version] = Layout(message.NAME, version, root)
+        layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
     return layout
 
 

@@ -103,7 +103,7 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return varint_length ? b->plans[3] : NULL;
 }
 
-/* What follows from the items of a head. */
+/* What follows from the items of a head: numbers of 64 bits, or only Python has them. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -115,9 +115,9 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
     derived[TW_SLOT_BASE_OFFSET] = slots[plan->base_offset];
     if (!tw_add(slots[plan->base_offset], plan->last_delta < 0 ? 0 : slots[plan->last_delta],
                 derived + TW_SLOT_LAST_OFFSET))
-        return TW_REFUSED;
+        return TW_UNTRIED;
     return tw_add(highest, plan->max_relative_to < 0 ? 0 : slots[plan->max_relative_to],
-                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_REFUSED;
+                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
 static void tw_start_registers(int64_t *known)
@@ -220,15 +220,16 @@ static int tw_take_records(tw_batches *b)
     return r->p == r->end ? 0 : TW_REFUSED;
 }
 
-/* Sets out to read the records at p, which are unpacked. */
-static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size, int64_t left)
+/* Sets out to read the records at p, which are unpacked: as many as the head says, or all up to the end. */
+static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
     int is_appended = !plan->is_message && (b->head[plan->attributes] & plan->append_mask) != 0;
+    int64_t left = plan->count < 0 ? -1 : b->head[plan->count];
     b->w.r.start = b->w.r.p = p;
     b->w.r.end = p + size;
     b->left = left;
-    if (left > 0 && left > size / plan->least)
+    if (plan->count >= 0 && (left < 0 || left > size / plan->least))
         return TW_REFUSED;
     tw_start_registers(b->known);
     for (int32_t index = 0; index < plan->inputs_count; index++)
@@ -251,8 +252,8 @@ static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
     tw_reader *r = &b->w.r;
-    int64_t first = 0, shift = 0;
-    int fault = tw_open_records(b, p, size, -1);
+    int64_t first = 0, last, shift = 0;
+    int fault = tw_open_records(b, p, size);
     if (fault < 0 || size == 0 || b->head[plan->attributes] & plan->no_wrapper_mask)
         return TW_REFUSED;
     r->known = b->known;
@@ -265,10 +266,11 @@ static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
         if (is_first)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
-    if (plan->is_relative && !tw_add(b->head[plan->base_offset], -b->w.slots[TW_SLOT_OFFSET], &shift))
-        return TW_REFUSED;
+    last = b->w.slots[TW_SLOT_OFFSET];
+    if (plan->is_relative && (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift)))
+        return TW_UNTRIED;
     if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
-        return TW_REFUSED;
+        return TW_UNTRIED;
     r->p = p;
     r->trusted = 1;
     b->known[plan->offset_base] = shift;
@@ -307,12 +309,11 @@ static int tw_open_batch(tw_batches *b)
     if (b->head[plan->attributes] & plan->codec_mask)
         return TW_PACKED;
     if (plan->is_message) {
-        fault = tw_open_records(b, b->data + b->position, b->next - b->position, -1);
+        fault = tw_open_records(b, b->data + b->position, b->next - b->position);
         b->w.r.trusted = 1; /* its checksum was held against it as that of a head */
         return fault;
     }
-    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed],
-                           plan->count < 0 ? -1 : b->head[plan->count]);
+    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);
 }
 
 static int tw_close_batch(tw_batches *b)

@@ -94,7 +94,7 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = last_offset
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may say more than 64 bits
 
     # ------------------------------------------------------------ rows
 
@@ -125,7 +125,7 @@ cdef class RecordColumns:
             return "done"
         if halt == TW_FULL or halt == TW_TOO_LONG:
             return "full"
-        return "unclear" if halt == TW_UNCLEAR else "refused"
+        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
 
     cdef int unpack(self) except -100:
         """Set out to read records that are packed. A fault where they do not unpack, or not within the limits."""
@@ -151,7 +151,7 @@ cdef class RecordColumns:
             data = <const uint8_t *>PyByteArray_AsString(self.unpacked)
         size = len(self.unpacked)
         if not plan.is_message:
-            return tw_open_records(&self.b, data, size, -1 if plan.count < 0 else self.b.head[plan.count])
+            return tw_open_records(&self.b, data, size)
         with nogil:
             halt = tw_open_wrapped(&self.b, data, size)
         return halt

@@ -84,12 +84,15 @@ cdef class Plan:
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef PyObject *value = NULL
-        cdef object buf = data if type(data) is bytes else as_bytes(data)
-        cdef object raw = None
-        cdef Py_ssize_t size = TW_BYTES_SIZE(<PyObject *>buf)
-        cdef bint tried = type(offset) is int and 0 <= offset <= size
+        cdef object buf, raw = None
+        cdef Py_ssize_t size
+        cdef bint tried
         if views is not False and views:
-            raw = memoryview(data) if type(data) is bytes else as_view(data, buf)
+            buf, raw = (data, memoryview(data)) if type(data) is bytes else bytes_and_view(data)
+        else:
+            buf = data if type(data) is bytes else as_bytes(data)
+        size = TW_BYTES_SIZE(<PyObject *>buf)
+        tried = type(offset) is int and 0 <= offset <= size
         if tried:
             r.start = TW_BYTES_DATA(<PyObject *>buf)
             r.p = r.start + <Py_ssize_t>offset

@@ -174,6 +174,10 @@ class BatchBuilder:
         for name, flag in self.flags.items():
             if flag and name not in self.format.bits:
                 self.fail(name, "is set, but the format has no bit for it")
+        if not {*map(type, self._records or ())} <= {Record}:
+            for index, record in enumerate(self.records):
+                if Record not in type(record).__mro__:
+                    self.fail(f"records[{index}]", f"{shown(record)} is no Record")
         if self.timestamp_type not in ("create", "append"):
             self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
@@ -310,6 +314,10 @@ class BatchBuilder:
         """A record's attributes with the bits that follow from its other members."""
         bits = self.format.record_bits
         number = record.attributes
+        named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
+        if named:
+            path = f"records[{self.records.index(record)}].attributes"
+            self.fail(path, f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself")
         flags = {
             "key_is_null": record.key is None,
             "value_is_null": record.value is None,

@@ -38,7 +38,7 @@ class FormatError(TagwireError, LookupError):
 
 def format_names() -> list[str]:
     """The names that `format_of` knows."""
-    return [*_HOMES, *(name for name in _formats if name not in _HOMES)]
+    return list(dict.fromkeys((*_HOMES, *_formats)))
 
 
 def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
@@ -56,7 +56,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
         package, cls = _HOMES[name]
         found = Format(getattr(import_module(package), cls))
         found.name = name
-        _formats[name] = found
+        found = _formats.setdefault(name, found)  # one for all threads
     return found
 
 

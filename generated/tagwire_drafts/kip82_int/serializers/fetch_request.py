@@ -32,7 +32,9 @@ def _read_fetch_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v3(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
@@ -61,7 +63,9 @@ def _read_fetch_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v3(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchTopic and FetchTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -87,7 +91,9 @@ class FetchRequestV3(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iii(m.replica_id, m.max_wait_ms, m.min_bytes)
         put_count(out, m.topics)

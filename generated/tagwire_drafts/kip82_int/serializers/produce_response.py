@@ -33,7 +33,9 @@ def _read_partition_produce_response_v3(
 
 def _write_partition_produce_response_v3(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
 
@@ -62,7 +64,9 @@ def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v3(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -90,7 +94,9 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v3(out, m.responses)

@@ -39,7 +39,9 @@ def _read_partition_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v3(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihq(m.partition_index, m.error_code, m.high_watermark)
         put_nullable_binary(out, m.records)
@@ -71,7 +73,9 @@ def _read_fetchable_topic_response_v3(
 
 def _write_fetchable_topic_response_v3(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -97,7 +101,9 @@ class FetchResponseV3(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

@@ -41,7 +41,9 @@ def _read_partition_produce_data_v3(
 
 def _write_partition_produce_data_v3(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceData and PartitionProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
@@ -71,7 +73,9 @@ def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v3(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_data)
@@ -97,7 +101,9 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hi(m.acks, m.timeout_ms)
         put_count(out, m.topic_data)
