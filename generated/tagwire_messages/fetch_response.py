@@ -187,7 +187,8 @@ class PartitionData(Struct):
     preferred_read_replica: int
     """int32, version 11 on."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in
+    2-3 and records of v2 in 4+."""
 
     def __init__(
         self,
@@ -264,7 +265,15 @@ class PartitionData(Struct):
             struct=AbortedTransaction,
         ),
         FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "11+", default=-1),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2-3", "v1"), ("4+", "v2")),
+        ),
     )
 
 

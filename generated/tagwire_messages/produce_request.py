@@ -41,7 +41,8 @@ class PartitionProduceData(Struct):
     index: int
     """int32, all versions."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
+    and records of v2 in 3+."""
 
     def __init__(
         self, *, index: int = 0, records: bytes | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
@@ -52,7 +53,15 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "v2")),
+        ),
     )
 
 

@@ -4,19 +4,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tagwire.versions import NONE, Versions
+from tagwire_generator.carried_formats import RecordFormats
 from tagwire_generator.defaults import parse_default
 from tagwire_generator.field_spec import FieldSpec
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.form_reader import FORM_KEYS, form_of
 from tagwire_generator.parse import Node, Object
 from tagwire_generator.reading import EVERYWHERE, Part, Reading
-from tagwire_generator.values import boolean, is_hexadecimal, tag_number, text, version_range
+from tagwire_generator.values import boolean, by_version, is_hexadecimal, tag_number, text, version_range
 
 __all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
 
 
 def _type(node: Node) -> FieldType:
     return FieldType.parse(text(node))
+
+
+def _record_formats(node: Node) -> RecordFormats:
+    return by_version(node, text)
 
 
 FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
@@ -32,6 +37,7 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
     "mapKey": ("map_key", boolean),
     "zeroCopy": ("zero_copy", boolean),
     "flexibleVersions": ("flexible_versions", version_range),
+    "recordFormats": ("record_formats", _record_formats),
     "about": ("about", text),
 }
 """The attribute of each key of a field and how it is read; those that hold members are the struct's."""
@@ -39,7 +45,7 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
 OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     **{
         key: FIELD_KEYS[key][1]
-        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "about")
+        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "recordFormats", "about")
     },
     "nullable": boolean,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.form_spec import FormSpec, form_violations
@@ -54,6 +55,8 @@ class FieldSpec:
     zero_copy: bool = False
     flexible_versions: Versions | None = None
     """Where its length is compact; None: where the message is flexible."""
+    record_formats: RecordFormats = ()
+    """Records and bytes: the format of the records in each range of versions."""
     form: FormSpec = _NO_FORM
     """What only fields of record formats have."""
     is_of_format: bool = False
@@ -78,6 +81,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from form_violations(named(self.name), self.type, self.form)
 

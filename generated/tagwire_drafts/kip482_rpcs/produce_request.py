@@ -21,7 +21,7 @@ class PartitionProduceData(Struct):
     partition_index: int
     """int32, version 9 on."""
     records: bytes | None
-    """bytes, version 9 on, nullable."""
+    """bytes, version 9 on, nullable, records of v2 in 9+."""
 
     def __init__(
         self, *, partition_index: int = 0, records: bytes | None = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
@@ -32,7 +32,7 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+"),
+        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+", record_formats=(("9+", "v2"),)),
     )
 
 
