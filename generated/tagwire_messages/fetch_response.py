@@ -2,12 +2,13 @@
 """FetchResponse (response, API key 1), versions 0-18.
 
 Version 1: adds throttle_time_ms
-Version 2: the same fields
+Version 2: records of format v1
 Version 3: the same fields
 Version 4: adds responses[].partitions[].last_stable_offset,
     responses[].partitions[].aborted_transactions[],
     responses[].partitions[].aborted_transactions[].producer_id,
-    responses[].partitions[].aborted_transactions[].first_offset
+    responses[].partitions[].aborted_transactions[].first_offset; records of
+    format v2
 Version 5: adds responses[].partitions[].log_start_offset
 Version 6: the same fields
 Version 7: adds error_code, session_id

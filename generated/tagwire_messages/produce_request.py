@@ -2,8 +2,8 @@
 """ProduceRequest (request, API key 0), versions 0-13.
 
 Version 1: the same fields
-Version 2: the same fields
-Version 3: adds transactional_id
+Version 2: records of format v1
+Version 3: adds transactional_id; records of format v2
 Version 4: the same fields
 Version 5: the same fields
 Version 6: the same fields

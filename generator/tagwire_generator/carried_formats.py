@@ -7,6 +7,7 @@ lower magic keep their own.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tagwire.versions import Versions
 from tagwire_generator.field_type import FieldType
@@ -39,7 +40,9 @@ def record_format_violations(
         yield Violation("TW414", _KEY, text, ("type",))
     for range, name in formats:
         if not is_format_name(name):
-            text = f"{quoted(name)} for versions {range} can't be a format's name; use lower-case letters, digits, - and +"
+            text = (
+                f"{quoted(name)} for versions {range} can't be a format's name; use lower-case letters, digits, - and +"
+            )
             yield Violation("TW416", _KEY, text)
     yield from _range_violations(field, versions, formats)
 
@@ -50,7 +53,7 @@ def _range_violations(field: str, versions: Versions, formats: RecordFormats) ->
     if not all(range for range, _ in formats):
         yield Violation("TW415", _KEY, f"{said} has an empty range; remove it")
         return
-    for (before, _), (range, _) in zip(formats, formats[1:], strict=False):
+    for (before, _), (range, _) in pairwise(formats):
         if range.lowest != before.highest + 1:
             text = f"{said} has {before}, then {range}; the ranges must follow each other without gap or overlap"
             yield Violation("TW415", _KEY, text)

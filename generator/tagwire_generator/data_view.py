@@ -293,9 +293,12 @@ def _form(root: StructLayout) -> str:
 
 def _new_formats(spec: MessageSpec, version: int) -> list[str]:
     """The fields whose records are of another format than in the version before."""
-    fields = [field for struct in (spec.root, *spec.structs) for field in struct.fields]
-    formats = [(each, *(record_format_of(each.record_formats, v) for v in (version - 1, version))) for each in fields]
-    return [f"{attribute_name(each.name)} of format {now}" for each, before, now in formats if now and before != now]
+    found = []
+    for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
+        before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
+        if now and now != before:
+            found.append(f"{attribute_name(field.name)} of format {now}")
+    return found
 
 
 def _version_line(version: int, added: list[str], dropped: list[str], changed: list[str]) -> str:

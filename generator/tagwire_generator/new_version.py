@@ -177,7 +177,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
-    """What is said of ranges of versions, those in `window`; the last range is open, since what comes next is not known."""
+    """What is said of the versions in `window`; the last range is open, since what comes next is not known."""
     rows = ((Versions.parse(text), value) for text, value in said.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

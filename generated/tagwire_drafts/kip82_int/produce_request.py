@@ -2,8 +2,8 @@
 """ProduceRequest (request, API key 0), versions 0-3.
 
 Version 1: the same fields
-Version 2: the same fields
-Version 3: the same fields
+Version 2: records of format v1
+Version 3: records of format kip82-int
 """
 
 from __future__ import annotations

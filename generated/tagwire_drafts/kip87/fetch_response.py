@@ -2,8 +2,8 @@
 """FetchResponse (response, API key 1), versions 0-3.
 
 Version 1: adds throttle_time_ms
-Version 2: the same fields
-Version 3: the same fields
+Version 2: records of format v1
+Version 3: records of format kip87
 """
 
 from __future__ import annotations

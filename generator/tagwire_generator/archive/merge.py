@@ -109,7 +109,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """What the sides say, range by range, of their own versions, in ranges from 0 on without end; none in releases."""
+        """What each side says of its own versions, in ranges from 0 on without end; releases say nothing."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         said = {v: _said(ours or theirs, v) for v in sides.ours}

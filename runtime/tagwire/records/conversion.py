@@ -21,7 +21,7 @@ from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
 
-__all__ = ["RecordLoss", "convert"]
+__all__ = ["RecordLoss", "convert", "left_out"]
 
 
 class RecordLoss:
@@ -73,6 +73,15 @@ def convert(
         reason = f"is {shown(loss.value)}, which {target.name} can't carry: {loss.reason}"
         raise EncodeError(reason, message_name=target.name, version=None, path=loss.path)
     return converted, tuple(converter.losses)
+
+
+def left_out(batch: RecordBatch, target: Format) -> str:
+    """Why a batch has no place in a format at all; nothing if it has."""
+    if batch.is_control and "is_control" not in target.bits:
+        return "markers have no place there, and would be taken for records: the batch is left out"
+    if target.records is None and not batch.is_control and len(batch) == 0:
+        return "an empty batch is no message at all"
+    return ""
 
 
 class _Conversion:

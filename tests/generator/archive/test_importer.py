@@ -228,9 +228,7 @@ def test_api_versions_falls_back_to_version_0(changes: dict[str, Any], falls_bac
     ],
 )
 @pytest.mark.parametrize("type", ["records", "bytes"])
-def test_the_format_of_records(
-    name: str, kind: str, versions: str, expected: dict[str, str] | None, type: str
-) -> None:
+def test_the_format_of_records(name: str, kind: str, versions: str, expected: dict[str, str] | None, type: str) -> None:
     records = {"name": "Records", "type": type, "versions": "0+"}
     others = [{"name": "Records", "type": "int32", "versions": "0+"}, {"name": "Data", "type": type, "versions": "0+"}]
     topics = {"name": "Topics", "type": "[]Topic", "versions": "0+", "fields": [records, *others]}
