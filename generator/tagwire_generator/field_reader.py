@@ -91,13 +91,14 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     values = {key: value for key, value in read.items() if value is not None}
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
-    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, reading.is_format))
+    kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
+    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
     return part
 
 
-def _field(values: Mapping[str, Any], is_of_format: bool) -> FieldSpec:
+def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
     attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
-    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format)
+    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format, is_optional=is_optional)
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:
@@ -145,6 +146,8 @@ def _infer_versions(
         part.wounds.add("versions")
         if "taggedVersions" not in part.wounds:
             message = "the field has neither versions nor taggedVersions; say in which versions it exists"
+            if reading.is_draft:
+                message = "the field has no versions; say in which it exists, or make it one of the optionalFields"
             reading.report("TW405", part.node, message)
 
 

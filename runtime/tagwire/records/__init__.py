@@ -6,7 +6,7 @@
     convert                             one format to another, with what is lost
     decode_records, convert_records     the records that requests and responses carry
     open_records                        the same, in a trace
-    Headers, ProducerRecord, ConsumerRecord
+    Headers, IntHeaders, ProducerRecord, ConsumerRecord
     control_record, should_retain       markers; what compaction keeps
     format_of, register, Format         formats by name, and your own
 
@@ -22,7 +22,7 @@ from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
 from tagwire.records.format import Format
 from tagwire.records.formats import FormatError, format_names, format_of, register
-from tagwire.records.headers import Headers
+from tagwire.records.headers import Headers, IntHeaders
 from tagwire.records.opening import open_records
 from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
@@ -36,6 +36,7 @@ __all__ = [
     "Format",
     "FormatError",
     "Headers",
+    "IntHeaders",
     "ProducerRecord",
     "Record",
     "RecordBatch",
