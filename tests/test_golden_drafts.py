@@ -89,7 +89,7 @@ GOLDEN = [
     *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
     ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
     ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
-    # API key 9000, version 9, correlation id 7, client id "me"; no optional fields: the draft leaves headers as they are
+    # API key 9000, version 9, correlation id 7, client id "me"; the draft leaves headers as they are
     ("RequestHeader", 1, HEADER, "2328 0009 00000007 0002 6d65", "2328 0009 00000007 0002 6d65"),
     ("ResponseHeader", 0, {"correlationId": 7}, "00000007", "00000007"),
 ]

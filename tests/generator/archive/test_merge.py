@@ -146,7 +146,7 @@ def test_each_side_says_the_formats_of_its_own_versions(
     newer: Spec | None, older: Spec | None, expected: Spec | None
 ) -> None:
     def spec(versions: str, formats: Spec | None) -> Spec:
-        return data(versions, field("R", "records", **({} if formats is None else {"recordFormats": formats})))
+        return data(versions, field("R", "records") | ({} if formats is None else {"recordFormats": formats}))
 
     [found] = merge(spec("2-3", newer), spec("0-2", older))["fields"]
     assert found.get("recordFormats") == expected
