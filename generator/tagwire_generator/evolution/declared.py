@@ -156,7 +156,7 @@ def _changed_formats(
     for (before, now), found in changed.items():
         text = f"the records were {before}, and now are {now or 'of a format that nobody names'}"
         for run in runs(found):
-            yield change("TW929", spec, run, text, path=path, spot=spot)
+            yield change("TW930", spec, run, text, path=path, spot=spot)
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:

@@ -122,9 +122,9 @@ FOUND = [
     ("TW927", "1-2", "l", spec(struct(A + "," + T)), spec(struct(A, name="§L"))),
     ("TW927", "1-2", "", draft(optional(), A), draft(fields=A, name="§R")),
     ("TW928", "5+", "b", spec(A), spec(A + "," + field("B", versions="§5+"))),
-    ("TW929", "1-2", "a", spec(records("0", "1+")), spec(records("0-2", "3+", "§"))),
-    ("TW929", "1-2", "a", spec(records("0", "1+"), valid="1-2"), spec(field("§A", "records"), valid="1-2")),
-    ("TW929", "1-2", "l.a", spec(struct(records("0", "1+"))), spec(struct(records("0-2", "3+", "§")))),
+    ("TW930", "1-2", "a", spec(records("0", "1+")), spec(records("0-2", "3+", "§"))),
+    ("TW930", "1-2", "a", spec(records("0", "1+"), valid="1-2"), spec(field("§A", "records"), valid="1-2")),
+    ("TW930", "1-2", "l.a", spec(struct(records("0", "1+"))), spec(struct(records("0-2", "3+", "§")))),
     ("TW928", "5+", "a", spec(TEXT), spec(field(type="string", more=', "nullableVersions": §"5+"'))),
     ("TW928", "5+", "l.b", spec(struct(A)), spec(struct(A + "," + field("B", versions="§5+")))),
     # ------------------------------------------------------------ source
