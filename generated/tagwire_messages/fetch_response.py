@@ -2,12 +2,13 @@
 """FetchResponse (response, API key 1), versions 0-18.
 
 Version 1: adds throttle_time_ms
-Version 2: the same fields
+Version 2: records of format v1
 Version 3: the same fields
 Version 4: adds responses[].partitions[].last_stable_offset,
     responses[].partitions[].aborted_transactions[],
     responses[].partitions[].aborted_transactions[].producer_id,
-    responses[].partitions[].aborted_transactions[].first_offset
+    responses[].partitions[].aborted_transactions[].first_offset; records of
+    format v2
 Version 5: adds responses[].partitions[].log_start_offset
 Version 6: the same fields
 Version 7: adds error_code, session_id
@@ -191,7 +192,8 @@ class PartitionData(Struct):
     preferred_read_replica: int
     """int32, version 11 on."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in
+    2-3 and records of v2 in 4+."""
 
     @constructor
     def __init__(
@@ -269,7 +271,15 @@ class PartitionData(Struct):
             struct=AbortedTransaction,
         ),
         FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "11+", default=-1),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2-3", "v1"), ("4+", "v2")),
+        ),
     )
 
 

@@ -2,8 +2,8 @@
 """ProduceRequest (request, API key 0), versions 0-13.
 
 Version 1: the same fields
-Version 2: the same fields
-Version 3: adds transactional_id
+Version 2: records of format v1
+Version 3: adds transactional_id; records of format v2
 Version 4: the same fields
 Version 5: the same fields
 Version 6: the same fields
@@ -41,7 +41,8 @@ class PartitionProduceData(Struct):
     index: int
     """int32, all versions."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
+    and records of v2 in 3+."""
 
     @constructor
     def __init__(
@@ -53,7 +54,15 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "v2")),
+        ),
     )
 
 

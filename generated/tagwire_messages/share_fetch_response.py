@@ -117,7 +117,7 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch
     """LeaderIdAndEpoch, all versions."""
     records: bytes | None
-    """records, all versions, nullable in 0."""
+    """records, all versions, nullable in 0, records of v2 in 0+."""
     acquired_records: tuple[AcquiredRecords, ...]
     """[]AcquiredRecords, all versions."""
 
@@ -154,7 +154,7 @@ class PartitionData(Struct):
         FieldRow(
             "current_leader", "CurrentLeader", "LeaderIdAndEpoch", "0+", default=DEFAULT_STRUCT, struct=LeaderIdAndEpoch
         ),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0"),
+        FieldRow("records", "Records", "records", "0+", default=None, nullable="0", record_formats=(("0+", "v2"),)),
         FieldRow("acquired_records", "AcquiredRecords", "[]AcquiredRecords", "0+", struct=AcquiredRecords),
     )
 

@@ -131,12 +131,20 @@ class Registry:
     @property
     def request_header(self) -> type[Message]:
         """The class of the headers of requests."""
-        return self["RequestHeader"]
+        return self._header_class("RequestHeader")
 
     @property
     def response_header(self) -> type[Message]:
         """The class of the headers of responses."""
-        return self["ResponseHeader"]
+        return self._header_class("ResponseHeader")
+
+    def _header_class(self, name: str) -> type[Message]:
+        if name not in self:
+            raise UnknownMessageError(
+                f"{self._package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
+                f"messages alone, or add a spec of type header named {name}"
+            )
+        return self[name]
 
     def releases(self, name: str) -> dict[int, Spans]:
         """For each version of a message, the releases that have it: see `tagwire.releases`.

@@ -186,3 +186,39 @@ def test_v3_saves_ten_bytes_a_batch_and_one_a_record_in_the_draft_s_own_case() -
 def test_on_loss_is_one_of_two() -> None:
     with pytest.raises(ValueError, match="on_loss"):
         convert(build([PLAIN]), "v1", on_loss="ignore")
+
+
+# ---------------------------------------------------------------- the attributes byte of v3
+
+
+def test_a_batch_whose_records_have_attributes_keeps_them_or_says_that_it_does_not() -> None:
+    records = [Record(0, 300, b"k", b"v")]
+    usual = build(records, "v3")
+    clear = build(records, "v3", ignore_message_attributes=False)
+    assert usual.attributes & 0x80 and not clear.attributes & 0x80 and clear.size == usual.size + 1
+    for target in ("v3", "v3-zigzag"):
+        kept, lost = convert(clear, target)
+        assert not kept.attributes & 0x80 and lost == ()
+    for target in ("v2", "v1", "kip82-str"):
+        _, lost = convert(clear, target)
+        assert [loss.value for loss in lost if loss.path == "ignore_message_attributes"] == [False]
+        assert not any(loss.path == "ignore_message_attributes" for loss in convert(usual, target)[1])
+    back, _ = convert(convert(usual, "v2")[0], "v3")
+    assert back.encode() == usual.encode()
+
+
+def test_attributes_of_records_go_through_v2_and_back() -> None:
+    batch = build([Record(0, 300, b"k", b"v", attributes=4)], "v3")
+    middle, lost = convert(batch, "v2")
+    assert lost == () and convert(middle, "v3")[0].encode() == batch.encode()
+    with pytest.raises(EncodeError, match="is set, but records have attributes"):
+        build(list(batch), "v3", ignore_message_attributes=True)
+
+
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compression: str) -> None:
+    records = [Record(0, 1, b"k", b"v"), Record(1, 1, b"k", b"v", ((2, b""), (1, b"")))]
+    with pytest.raises(EncodeError) as caught:
+        build(records, format, compression=compression)
+    assert caught.value.path == "records[1].headers"

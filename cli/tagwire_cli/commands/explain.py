@@ -31,6 +31,13 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
     type=FormatName(or_auto=True),
     help="The input is record batches of this format, or auto.",
 )
+@click.option(
+    "--records",
+    metavar="NAME",
+    type=FormatName(or_auto=True),
+    help="The format of the records in messages, where it is not what the spec says.",
+)
+@click.option("--no-records", is_flag=True, help="Leave the records in messages as bytes.")
 @click.option("--guess", is_flag=True, help="Find out what the input is.")
 @click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
 @click.option(
@@ -60,7 +67,8 @@ def command(words: Sequence[str], **options: Any) -> None:
     a response to a request of an API, given by name or key (--response API
     VERSION), record batches (--format NAME), or nobody knows (--guess). With
     --frames it is many of these, each behind its size. Every byte is shown, in
-    one line. Where the bytes are at fault, a line with ! says what was found and
+    one line. Records in Produce requests, Fetch responses and the like are opened
+    in the format that the spec names. Where the bytes are at fault, a line with ! says what was found and
     what expected, the rest is shown as not read, and the exit status is 1.
 
     \b
@@ -83,6 +91,8 @@ def command(words: Sequence[str], **options: Any) -> None:
         kind,
         words,
         options["format_name"] or "auto",
+        options["records"],
+        opens_records=not options["no_records"],
         strict=not options["lenient"],
         limits=limits_of(options["limits"]),
     )
@@ -121,6 +131,8 @@ def _kind(options: dict[str, Any]) -> str:
 
 
 def _refuse_both(options: dict[str, Any]) -> None:
+    if options["records"] is not None and options["no_records"]:
+        raise click.UsageError("--records or --no-records, not both.")
     if options["as_json"] and options["as_html"]:
         raise click.UsageError("--json or --html, not both.")
     if options["is_hex"] and options["form"] not in (None, "hex"):

@@ -138,10 +138,11 @@ def _walk(struct: "type[Struct]", depth: int) -> Iterator[tuple["FieldRow", int]
 
 def _cells(row: "FieldRow", depth: int) -> tuple[str, ...]:
     compact = "" if row.flexible is None else f", compact in {row.flexible}"
+    formats = "".join(f", {format} in {versions}" for versions, format in row.record_formats)
     tag = "" if row.tag is None else str(row.tag) if row.tagged == row.versions else f"{row.tag} in {row.tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact,
+        row.type + compact + formats,
         str(row.versions),
         str(row.nullable) if row.nullable else "",
         tag,
@@ -164,6 +165,8 @@ def _field(row: "FieldRow") -> dict[str, Any]:
     }
     if row.flexible is not None:
         facts["flexibleVersions"] = str(row.flexible)
+    if row.record_formats:
+        facts["recordFormats"] = {str(versions): format for versions, format in row.record_formats}
     if row.struct is not None:
         facts["fields"] = [_field(inner) for inner in row.struct.FIELDS]
     return facts

@@ -14,7 +14,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.guessing import guess
 from tagwire.limits import Limits
 from tagwire.registry import Registry
-from tagwire.tracer import trace, trace_request, trace_response
+from tagwire.tracer import Trace, trace, trace_request, trace_response
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.forms import bytes_of
 from tagwire_cli.explaining.frames import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
@@ -36,6 +36,9 @@ class Asked(NamedTuple):
     words: Sequence[str]
     """The arguments: what names the message, and behind it the file."""
     format_name: str
+    records: str | None
+    """The format of the records in messages; None: the one that the spec of each names."""
+    opens_records: bool
     strict: bool
     limits: Limits
 
@@ -107,8 +110,8 @@ def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     if not is_response:
         require_version(message, version)
         return (
-            lambda frame: Explained(
-                frame.title, (trace(message, frame.data, version, strict=asked.strict, limits=asked.limits),)
+            lambda frame: _opened(
+                asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
             ),
             files,
         )
@@ -120,13 +123,26 @@ def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
 
 
 def _as_request(asked: Asked, frame: Frame) -> Explained:
-    seen = trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits)
-    return Explained(frame.title, (seen,))
+    return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
 
 
 def _as_response(asked: Asked, frame: Frame, api: tuple[int, int]) -> Explained:
     seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
+    return _opened(asked, frame, seen)
+
+
+def _opened(asked: Asked, frame: Frame, seen: Trace) -> Explained:
+    """A message or frame, with its records opened."""
+    _open(asked, seen)
     return Explained(frame.title, (seen,))
+
+
+def _open(asked: Asked, seen: Trace) -> None:
+    if asked.opens_records and seen.message_name in asked.registry:
+        from tagwire.records.opening import open_records
+
+        message = asked.registry[seen.message_name]
+        open_records(seen, message, format=asked.records, strict=asked.strict, limits=asked.limits)
 
 
 def _as_batches(asked: Asked, frame: Frame) -> Explained:
@@ -138,7 +154,10 @@ def _as_batches(asked: Asked, frame: Frame) -> Explained:
 
 
 def _guessed(asked: Asked, frame: Frame) -> Explained:
-    return explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+    found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+    for seen in found.traces:
+        _open(asked, seen)
+    return found
 
 
 def _captured(asked: Asked, frame: Frame) -> Explained:

@@ -67,7 +67,7 @@ class FetchablePartitionResponse(Struct):
     preferred_read_replica: int
     """int32, version 12 on."""
     records: bytes | None
-    """bytes, version 12 on, nullable."""
+    """bytes, version 12 on, nullable, records of v2 in 12+."""
 
     @constructor
     def __init__(
@@ -101,7 +101,7 @@ class FetchablePartitionResponse(Struct):
         FieldRow("log_start_offset", "LogStartOffset", "int64", "12+", default=-1),
         FieldRow("aborted", "Aborted", "[]AbortedTransaction", "12+", nullable="12+", struct=AbortedTransaction),
         FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "12+", default=0),
-        FieldRow("records", "Records", "bytes", "12+", default=b"", nullable="12+"),
+        FieldRow("records", "Records", "bytes", "12+", default=b"", nullable="12+", record_formats=(("12+", "v2"),)),
     )
 
 

@@ -21,7 +21,7 @@ class PartitionProduceData(Struct):
     partition_index: int
     """int32, version 9 on."""
     records: bytes | None
-    """bytes, version 9 on, nullable."""
+    """bytes, version 9 on, nullable, records of v2 in 9+."""
 
     @constructor
     def __init__(
@@ -33,7 +33,7 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+"),
+        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+", record_formats=(("9+", "v2"),)),
     )
 
 

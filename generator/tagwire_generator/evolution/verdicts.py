@@ -16,7 +16,7 @@ from tagwire.rows import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.classes import message_class
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import StructPair, range_findings, tag_findings
+from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
 from tagwire_generator.evolution.formats import format_findings
 from tagwire_generator.evolution.headers import Headers
@@ -105,6 +105,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += range_findings(old, new)
+            found += record_format_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:
         found += _MessageComparison(edition.spec, new, edition.versions & new.valid_versions, NONE).layout_findings()

@@ -31,6 +31,7 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
+from tagwire.records.conversion import left_out
 from tagwire.shown import shown
 
 __all__ = [
@@ -120,15 +121,6 @@ class Conversion:
             reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
             name, version = error.message_name, error.version
             raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
-
-
-def left_out(batch: RecordBatch, target: Format) -> str:
-    """Why a batch has no place in a format at all; nothing if it has."""
-    if batch.is_control and "is_control" not in target.bits:
-        return "markers have no place there, and would be taken for records: the batch is left out"
-    if target.records is None and not batch.is_control and len(batch) == 0:
-        return "an empty batch is no message at all"
-    return ""
 
 
 class ConvertReport(NamedTuple):

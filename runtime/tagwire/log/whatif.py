@@ -13,12 +13,13 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.log.convert import Conversion, left_out
+from tagwire.log.convert import Conversion
 from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.rebatching import Piece
 from tagwire.log.segment import Segment
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of
+from tagwire.records.conversion import left_out
 
 __all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
 

@@ -15,6 +15,7 @@ from tagwire.compression import pack
 from tagwire.engines import DisagreementError
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout
+from tagwire.layout_framing import key_of
 from tagwire.layout_writer import LayoutWriter, encode
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
@@ -23,7 +24,7 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
-from tagwire.records.record import Header, Record
+from tagwire.records.record import Header, HeaderMap, Record
 from tagwire.shown import shown
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class BatchBuilder:
         "delete_horizon_ms",
         "flags",
         "format",
+        "ignore_message_attributes",
         "last_offset",
         "max_timestamp",
         "numbers",
@@ -74,6 +76,7 @@ class BatchBuilder:
         delete_horizon_ms: int | None = None,
         base_timestamp: int | None = None,
         max_timestamp: int | None = None,
+        ignore_message_attributes: bool | None = None,
     ) -> None:
         """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
 
@@ -88,6 +91,7 @@ class BatchBuilder:
         self.base_offset = base_offset
         self.last_offset = last_offset
         self.delete_horizon_ms = delete_horizon_ms
+        self.ignore_message_attributes = ignore_message_attributes
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
         self.numbers = {
@@ -224,6 +228,7 @@ class BatchBuilder:
             found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
             if found is not None:
                 return found
+        self.put_headers_in_order()
         written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
@@ -288,11 +293,19 @@ class BatchBuilder:
         values["compression"] = self.format.codecs.index(self.codec())
         values["timestamp_type"] = int(self.timestamp_type == "append")
         if _IGNORED in bits:
-            values[_IGNORED] = int(not any(record.attributes for record in self.records))
+            values[_IGNORED] = int(self.ignores_attributes())
         number = 0
         for name, value in values.items():
             number = bits[name].put(number, value) if name in bits else number
         return number
+
+    def ignores_attributes(self) -> bool:
+        """Whether records have no attributes of their own: where none has any, unless the builder was told."""
+        has_any = any(record.attributes for record in self.records)
+        if has_any and self.ignore_message_attributes:
+            self.fail(_IGNORED, "is set, but records have attributes")
+        told = self.ignore_message_attributes
+        return not has_any if told is None else told
 
     def element(self, record: Record, base_offset: int, base_timestamp: int) -> dict[str, Any]:
         """A record as the values of its fields."""
@@ -308,7 +321,17 @@ class BatchBuilder:
     def headers(self, record: Record) -> tuple[dict[str, Any], ...]:
         if record.headers and "headers" not in self.format.has:
             self.fail(f"records[{self.records.index(record)}].headers", "are given, but the format has none")
-        return tuple({"key": key, "value": value} for key, value in record.headers)
+        return tuple([{"key": key, "value": value} for key, value in record.headers])
+
+    def put_headers_in_order(self) -> None:
+        """Headers that came as a map have no order of their own: they get that of the format."""
+        order = self.format.header_order
+        if order is None:
+            return
+        for index, record in enumerate(self.records):
+            if isinstance(record.headers, HeaderMap):
+                headers = sorted(record.headers, key=lambda header: key_of(order, {order.field: header[0]}))
+                self.records[index] = record.replace(headers=headers)
 
     def record_attributes(self, record: Record) -> int:
         """A record's attributes with the bits that follow from its other members."""
@@ -344,6 +367,7 @@ class BatchBuilder:
     def messages(self) -> RecordBatch:
         """A wrapper, or messages one behind the other."""
         codec = self.codec()
+        self.put_headers_in_order()
         is_relative = self.format.magic > 0 and codec != "none"
         found = self.written_messages(self.bases(self.first())[0] if is_relative else 0)
         if codec == "none":
@@ -365,12 +389,18 @@ class BatchBuilder:
             written = write_natively(self.format, self.records, {}, base, 0)
         if isinstance(written, Written) and self.records:
             return written
-        data = b"".join(
-            [encode(self.format.head, self.message(record, record.offset - base)) for record in self.records]
-        )
+        data = b"".join([self.encoded(index, record, base) for index, record in enumerate(self.records)])
         if written is Refusal.CERTAIN:
             raise DisagreementError(self.format.layout, f"{len(self.records)} records")
         return Written(data, -1, max((record.timestamp for record in self.records), default=-1))
+
+    def encoded(self, index: int, record: Record, base: int) -> bytes:
+        """A message alone. Raises EncodeError with the record's index, which the message's own layout does not know."""
+        message = self.message(record, record.offset - base)
+        try:
+            return encode(self.format.head, message)
+        except EncodeError as error:
+            self.fail(f"records[{index}].{error.path}", error.reason)
 
     def message(self, record: Record, offset: int) -> dict[str, Any]:
         is_appended = self.timestamp_type == "append"

@@ -7,7 +7,7 @@ and the same batch.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from tagwire.errors import EncodeError
 from tagwire.layout import Array, Layout, Nested, Order, Sized
@@ -21,7 +21,10 @@ from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
 
-__all__ = ["RecordLoss", "convert"]
+__all__ = ["RecordLoss", "convert", "left_out"]
+
+
+_IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
@@ -75,6 +78,15 @@ def convert(
     return converted, tuple(converter.losses)
 
 
+def left_out(batch: RecordBatch, target: Format) -> str:
+    """Why a batch has no place in a format at all; nothing if it has."""
+    if batch.is_control and "is_control" not in target.bits:
+        return "markers have no place there, and would be taken for records: the batch is left out"
+    if target.records is None and not batch.is_control and len(batch) == 0:
+        return "an empty batch is no message at all"
+    return ""
+
+
 class _Conversion:
     def __init__(self, batch: RecordBatch, target: Format, codec: str) -> None:
         self.batch = batch
@@ -107,8 +119,19 @@ class _Conversion:
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
         records = [self.record(index, record) for index, record in enumerate(batch)]
-        settings |= self.extent(records)
+        settings |= self.extent(records) | self.attributes_bit(records)
         return BatchBuilder(self.target, **settings).extend(records).build()
+
+    def attributes_bit(self, records: list[Record]) -> dict[str, Any]:
+        """Whether records have an attributes byte, where the batch says so; elsewhere it is always there, or never."""
+        if _IGNORED not in self.batch.described_by.bits:
+            return {}
+        is_set = bool(self.batch.attributes & self.batch.described_by.bits[_IGNORED].mask)
+        if _IGNORED in self.target.bits:
+            return {_IGNORED: is_set}
+        if not is_set and not any(record.attributes for record in records):
+            self.lose(_IGNORED, False, "it has no place there, and a conversion back sets it")
+        return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
         """Whether the target has a place of this name; what has none is lost."""

@@ -22,6 +22,7 @@ from tagwire.layout import (
     Item,
     Layout,
     Nested,
+    Order,
     Sized,
     StructLayout,
 )
@@ -104,6 +105,12 @@ class Format:
     def has(self) -> frozenset[str]:
         """The fields of a record, and the names of its bits: what a record can carry."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
+
+    @cached_property
+    def header_order(self) -> Order | None:
+        """How the headers of a record ascend; None where they stand as they come."""
+        item = next((item for item in self.record.items if item.name == "headers"), None)
+        return item.type.order if item is not None and isinstance(item.type, Array) else None
 
     @cached_property
     def least(self) -> int:

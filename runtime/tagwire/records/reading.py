@@ -112,6 +112,8 @@ def _is_cut(buf: bytes, pos: int, known: Format | None) -> bool:
     if known is None:
         if len(buf) - pos <= _MAGIC_AT:
             return True
+        if _may_be_v3(buf, pos):
+            return False  # its length is there, and fits
         known = nearest_format(buf, pos)  # all of these have their length at one place
     reader = LayoutReader(known.head, buf, offset=pos)
     for item in known.head.root.items:

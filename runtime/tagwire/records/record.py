@@ -3,12 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Header", "Headerset", "Record"]
+__all__ = ["Header", "HeaderMap", "Headerset", "Record"]
 
 HeaderKey = str | int
 """Text, and in KIP-82's first draft an int32."""
 Header = tuple[HeaderKey, bytes | None]
 Headerset = tuple[Header, ...]
+
+
+class HeaderMap(tuple[Header, ...]):
+    """Headers that came out of a map: a builder puts them in the order that its format asks for."""
+
+    __slots__ = ()
 
 
 class Record:
@@ -32,7 +38,7 @@ class Record:
         """Milliseconds since 1970; -1 for none."""
         self.key = key
         self.value = value
-        self.headers: Headerset = tuple(headers)
+        self.headers: Headerset = headers if isinstance(headers, HeaderMap) else tuple(headers)
         """Keys and values, in the order of the bytes; keys may repeat."""
         self.attributes = attributes
         """The record's own attributes, beside those that its format has names for."""
