@@ -7,6 +7,7 @@
     Headers, ProducerRecord, ConsumerRecord
     control_record, should_retain       markers; what compaction keeps
     format_of, register, Format         formats by name, and your own
+    FormatSet                           which formats a log may hold
 
 docs/records.md explains them. Packed batches and CRC-32C need the extra
 `records`.
@@ -18,6 +19,7 @@ from tagwire.records.client_records import ConsumerRecord, ProducerRecord
 from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
 from tagwire.records.format import Format
+from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import FormatError, format_names, format_of, register
 from tagwire.records.headers import Headers
 from tagwire.records.reading import read_batches
@@ -30,6 +32,7 @@ __all__ = [
     "ControlRecord",
     "Format",
     "FormatError",
+    "FormatSet",
     "Headers",
     "ProducerRecord",
     "Record",

@@ -55,7 +55,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         package, cls = _HOMES[name]
         found = Format(getattr(import_module(package), cls))
-        found.name = name
+        found.name = found.source = name
         _formats[name] = found
     return found
 
