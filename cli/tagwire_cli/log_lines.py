@@ -13,7 +13,7 @@ from tagwire.log.dump import More, batch_lines, in_parts
 from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
 from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
-from tagwire.records import RecordBatch
+from tagwire.records import FormatSet, RecordBatch
 from tagwire.registry import Registry
 
 __all__ = ["dump"]
@@ -22,7 +22,7 @@ __all__ = ["dump"]
 def dump(
     found: Partition | Segment,
     begin: int | None,
-    format: str,
+    format: FormatSet,
     limits: Limits,
     registry: Registry | None,
     write: Callable[[bytes], object],
@@ -46,7 +46,7 @@ def dump(
 
 
 def _batches(
-    found: Partition | Segment, begin: int | None, format: str, limits: Limits, partial: bool
+    found: Partition | Segment, begin: int | None, format: FormatSet, limits: Limits, partial: bool
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
     """The batches with their segments and positions."""
     if not isinstance(found, Segment):

@@ -14,6 +14,7 @@ from tagwire_cli.packages import find_registry, package_option
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -34,7 +35,7 @@ def command(
     from_log_start: bool,
     with_messages: bool,
     partial: bool,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
     package: str | None,

@@ -14,6 +14,7 @@ from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -35,7 +36,7 @@ _COLUMNS = (
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count what segments hold: batches, records, formats, codecs, offsets, timestamps.
 
     Times are UTC. With --json, an object a file, which also has the bytes of keys

@@ -21,7 +21,7 @@ from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.errors import placed
+from tagwire.log.errors import placed, unwritable
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
@@ -114,9 +114,7 @@ class Conversion:
         except DecodeError as error:
             raise placed(error, str(segment.path), "TWL106", piece.position) from None
         except EncodeError as error:
-            reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
-            name, version = error.message_name, error.version
-            raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
+            raise unwritable(error, str(segment.path), piece.position) from None
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:

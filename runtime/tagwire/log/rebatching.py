@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch,
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.moving import Movable, movable, new_run
 from tagwire.varint import uvarint_bytes
 
@@ -244,6 +244,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
         "is_transactional": batch.is_transactional,
         "is_control": batch.is_control,
         "delete_horizon_ms": batch.delete_horizon_ms,
+        "as_read": True,
     }
     return BatchBuilder(format, **settings | changes)
 
