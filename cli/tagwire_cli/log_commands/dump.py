@@ -42,10 +42,12 @@ def command(
 ) -> None:
     """Print the records of segments, a line each.
 
-    With --json, an object a record: file, baseOffset, magic, compression,
-    timestampType, isTransactional, isControl, producerId, producerEpoch,
-    baseSequence, offset, timestamp, key and value (base64 or null), headers
-    (pairs of a key and base64 or null). With --messages also `message`: type,
+    Offset, timestamp, key, value, headers and attributes by their names, with tabs
+    between them. With --json, an object a record: file, baseOffset, magic,
+    compression, timestampType, isTransactional, isControl, deleteHorizonMs,
+    producerId, producerEpoch, baseSequence, offset, timestamp, key and value
+    (base64 or null), headers (pairs of a key and base64 or null), hasHeaders,
+    isTombstone (by the flag where the format has one). With --messages also `message`: type,
     version, key and value by their fields.
 
     What stands before a fault is printed; then it is told, and the exit status is 1.

@@ -152,21 +152,21 @@ class LogColumns:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        if engine() == "native":
+        way = Pass(self.gathered, self.wanted)
+        if way.is_native:
             from tagwire._columns import export_stream
-
-            return export_stream(self.root, iter(self))
-        from tagwire.arrow.pure import export_stream as export_pure_stream
-
-        return export_pure_stream(self.root, iter(self))
+        else:
+            from tagwire.arrow.pure import export_stream
+        return export_stream(self.root, self._arrays(way))
 
     def __iter__(self) -> Iterator[Any]:
-        way = Pass(self.gathered, self.wanted)
+        return self._arrays(Pass(self.gathered, self.wanted))
+
+    def _arrays(self, way: "Pass") -> Iterator[Any]:
         self.skipped = way.skipped
         if self.payload is None:
             return way.arrays(self.files())
-        is_native = not isinstance(way.rows, GatheredRows)
-        return (self.payload.beside(array, self.root, native=is_native) for array in way.arrays(self.files()))
+        return (self.payload.beside(array, self.root, native=way.is_native) for array in way.arrays(self.files()))
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
@@ -198,6 +198,8 @@ class Pass:
         self.root = root
         self.wanted = wanted
         self.rows = _rows(root, wanted)
+        self.is_native = not isinstance(self.rows, GatheredRows)
+        """Whether rows, and the arrays that are made of them, are the native engine's."""
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
