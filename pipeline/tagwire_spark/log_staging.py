@@ -7,7 +7,7 @@ however many rows it has.
 
 import re
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
@@ -165,7 +165,7 @@ class _Log:
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         if self.next_offset is not None and base < self.next_offset:  # one batch that has become several
             base = offset
-        numbers = {
+        numbers: dict[str, Any] = {
             "partition_leader_epoch": facts.leader_epoch,
             "producer_id": facts.producer_id,
             "producer_epoch": facts.producer_epoch,

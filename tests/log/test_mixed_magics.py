@@ -104,9 +104,12 @@ def test_native_code_reads_all_of_them(tmp_path: Path, monkeypatch: pytest.Monke
         pytest.skip("there is no native engine")
     left: list[int] = []
     by_objects = column_stream.Pass.in_python
-    monkeypatch.setattr(
-        column_stream.Pass, "in_python", lambda way, *a, **k: (left.append(1), by_objects(way, *a, **k))[1]
-    )
+
+    def counted(way: Any, *given: Any, **more: Any) -> Any:
+        left.append(1)
+        return by_objects(way, *given, **more)
+
+    monkeypatch.setattr(column_stream.Pass, "in_python", counted)
     for number, mixture in enumerate(MIXTURES):
         log_of(tmp_path / f"{number}" / "t-0", mixture, "gzip")
         for _ in log.columns(tmp_path / f"{number}" / "t-0", format=mixture.named):

@@ -153,9 +153,7 @@ def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path
 @pytest.mark.parametrize("format", ["kip87", "v3-zigzag"])
 def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, format: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]), recordFormat=format)
-    with pytest.raises(
-        PipelineError, match=r"KAFKA_LOG_EXISTS.* behind its last batch.* magic byte of v2 for another"
-    ):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* behind its last batch.* magic byte of v2 for another"):
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
