@@ -169,21 +169,14 @@ class Scan:
             if left < _HEAD:
                 refuse(self.file, "TWL101", position, f"{left} bytes", f"a batch's head of {_HEAD} bytes or more")
             refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
-        sizes = [self._size_as(each, head, position) for each in found]
-        fitting = [size for size in sizes if 0 < size <= left]
+        fitting = [size for each in found if 0 < (size := each.places.sound_size(head, 0)) <= left]
         if not fitting:
             self._refuse_size(found[0], head, position, left)
         return max(fitting)
 
-    def _size_as(self, format: Format, head: bytes, position: int) -> int:
-        """The size that the head says in a format; 0 where it has no length, or one that its head exceeds."""
-        places = format.places
-        if not places.has_length:
-            raise LogPathError(f"{self.file}: batches of {format.name} don't say how long they are; read them as bytes")
-        found = places.length(head, 0)
-        return 0 if found is None or found[0] < places.least else places.size(head, 0) or 0
-
     def _refuse_size(self, format: Format, head: bytes, position: int, left: int) -> NoReturn:
+        if not format.places.has_length:
+            raise LogPathError(f"{self.file}: batches of {format.name} don't say how long they are; read them as bytes")
         found = format.places.length(head, 0)
         if found is None:
             refuse(self.file, "TWL101", position, f"{left} bytes", f"the head of a batch of {format.name}")

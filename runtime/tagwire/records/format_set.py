@@ -81,7 +81,11 @@ class FormatSet:
             return [self.alone]
         found = self.claims(head, pos)
         rest = len(head) - pos if left is None else left
-        return [each for each in found if each not in self.tried or each.places.fits(head, pos, rest)] or found
+        if len(found) < 2 and (not found or found[0].places.magic_at == MAGIC_AT):
+            return found  # which is nearly always so
+        return [
+            each for each in found if each not in self.tried or 0 < each.places.sound_size(head, pos) <= rest
+        ] or found
 
     def claims(self, head: bytes, pos: int) -> list[Format]:
         """The formats whose magic byte is at `pos`, whatever the length there says."""

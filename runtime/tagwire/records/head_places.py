@@ -4,6 +4,7 @@ A reader asks this before it knows what a batch is, and of many places that are
 none. So it is worked out once from the layout, and no batch is read for it.
 """
 
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import DecodeError
@@ -32,6 +33,7 @@ class HeadPlaces:
         self.length_at = before
         """Where the length is; None where that is not fixed, or there is none."""
         self._code = kind.code if isinstance(kind, Extent) else None
+        self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
         self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)
         """The fewest bytes behind the length."""
@@ -77,22 +79,21 @@ class HeadPlaces:
 
     def length(self, head: bytes, pos: int) -> tuple[int, int] | None:
         """The length that the head at `pos` says, and where the bytes begin behind it; None where the head ends."""
-        code = self._code
-        if self.length_at is None or code is None:
+        if self.length_at is None or self._code is None:
             return self._length_by_layout(head, pos)
         begin = pos + self.length_at
-        if isinstance(code, Fixed):
-            end = begin + code.wire.width
-            if end > len(head):
-                return None
-            return int.from_bytes(head[begin:end], "big", signed=code.wire.name.startswith("int")), end
+        if self._number is not None:
+            end = begin + self._number.size
+            return (self._number.unpack_from(head, begin)[0], end) if end <= len(head) else None
         try:
-            value, end = read_uvarint(head, begin)
+            value, end = (head[begin], begin + 1) if head[begin] < 0x80 else read_uvarint(head, begin)
         except (IndexError, ValueError):
             return None
-        return from_zigzag(value) if code.zigzag else value, end
+        return from_zigzag(value) if isinstance(self._code, Varint) and self._code.zigzag else value, end
 
     def _length_by_layout(self, head: bytes, pos: int) -> tuple[int, int] | None:
+        if self._extent < 0:
+            return None
         reader = LayoutReader(self._head, head, offset=pos)
         try:
             for item in self._head.root.items[: self._extent]:
@@ -104,23 +105,22 @@ class HeadPlaces:
     def size(self, head: bytes, pos: int) -> int | None:
         """All bytes of the batch at `pos`, as its head says; None where the head ends."""
         found = self.length(head, pos)
-        if found is None:
-            return None
-        length, behind = found
-        return length + (pos + (self.length_at or 0) if self._counts_itself else behind) - pos
+        return None if found is None else self._size(*found, pos)
 
-    def fits(self, head: bytes, pos: int, left: int) -> bool:
-        """Whether the head at `pos` says a length that a batch can have, within the `left` bytes that there are."""
-        found, size = self.length(head, pos), self.size(head, pos)
-        return found is not None and size is not None and found[0] >= self.least and size <= left
+    def _size(self, length: int, behind: int, pos: int) -> int:
+        return length + (self.length_at or 0 if self._counts_itself else behind - pos)
+
+    def sound_size(self, head: bytes, pos: int) -> int:
+        """The same; 0 where the head ends, or says a length that no batch can have."""
+        found = self.length(head, pos)
+        return 0 if found is None or found[0] < self.least else self._size(*found, pos)
 
     def has_magic(self, head: bytes, pos: int) -> bool:
         """Whether the format's magic byte is where the head at `pos` has it."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
-            found = self.length(head, pos)
-            if found is None or self.magic_behind is None:
+            if self.magic_behind is None or (found := self.length(head, pos)) is None:
                 return False
             at = found[1] + self.magic_behind
         return at < len(head) and head[at] == self.magic
