@@ -19,7 +19,7 @@ __all__ = ["begun_scan", "split_pieces"]
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
     with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
-        yield Scan(split.file, data, query.format), source
+        yield Scan(split.file, data, query.formats), source
 
 
 @contextmanager

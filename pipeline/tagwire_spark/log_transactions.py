@@ -77,7 +77,7 @@ def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -
     What is no batch at a log's end may not be written to its end yet: who reads it knows, and says so.
     """
     with mapped(segment.path) as data:
-        scan = Scan(str(segment.path), data, query.format)
+        scan = Scan(str(segment.path), data, query.formats)
         for piece in pieces(scan, segment.position_of(scan, offset)):
             if isinstance(piece, Found):
                 yield piece

@@ -5,7 +5,7 @@ from typing import Any
 from tagwire.arrow.shape import Column
 from tagwire.layout import Layout
 from tagwire.limits import Limits
-from tagwire.records.format import Format
+from tagwire.records import FormatSet
 from tagwire.versions import Versions
 
 class ArrowStream:
@@ -62,7 +62,7 @@ class RecordColumns:
     def __init__(
         self,
         root: Column,
-        formats: Iterable[Format],
+        formats: FormatSet,
         *,
         heads_only: bool,
         limits: Limits,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
 from tagwire.layout import Layout, StructLayout
+from tagwire.layout_parts import Bits, named_bits
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
@@ -32,7 +33,7 @@ __all__ = ["Node", "Recorder", "Trace", "trace", "trace_request", "trace_respons
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
-    __slots__ = ("children", "complete", "length", "offset", "path", "type", "unpacked", "value")
+    __slots__ = ("bits", "children", "complete", "length", "offset", "path", "type", "unpacked", "value")
 
     def __init__(self, path: str, type: str, offset: int) -> None:
         self.path = path
@@ -44,6 +45,8 @@ class Node:
         self.value: Any = None
         """A field's value, an array's count, a tagged field's size, True for a struct; None for null."""
         self.children: list[Node] = []
+        self.bits: tuple[Bits, ...] = ()
+        """The named bits of the value, where it has some."""
         self.complete = False
         """False where the fault was inside; then `length` ends at the fault."""
         self.unpacked: bytes | None = None
@@ -72,16 +75,18 @@ class Node:
             yield from child.walk()
 
     def to_json(self) -> dict[str, Any]:
-        """Path, type, offset, length, value and children as JSON-able values."""
+        """Path, type, offset, length, value, named bits and children as JSON-able values."""
         from tagwire.json_form import json_value
 
         unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
+        bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
         return {
             "path": self.path,
             "type": self.type,
             "offset": self.offset,
             "length": self.length,
             "value": json_value(self.value),
+            **bits,
             **unpacked,
             "children": [child.to_json() for child in self.children],
         }
@@ -112,6 +117,10 @@ class Recorder:
     def note(self, value: Any) -> None:
         """What the innermost open node holds."""
         self._open[-1].value = value
+
+    def name_bits(self, bits: tuple[Bits, ...]) -> None:
+        """What the bits of the node that was closed last are called."""
+        self._open[-1].children[-1].bits = bits
 
     def close(self, end: int) -> None:
         """The innermost open node ends."""

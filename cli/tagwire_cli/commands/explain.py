@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
-from tagwire_cli.format_names import FormatName
+from tagwire_cli.format_names import FormatName, formats_of
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
+from tagwire_cli.log_options import only_format_option
 from tagwire_cli.output import write_bytes, write_json
 from tagwire_cli.packages import error_note, find_registry, package_option
 
@@ -28,16 +29,17 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
     "--format",
     "format_name",
     metavar="NAME",
-    type=FormatName(or_auto=True),
-    help="The input is record batches of this format, or auto.",
+    type=FormatName(is_read=True),
+    help="The input is record batches: auto, or the format that its magic byte means.",
 )
 @click.option(
     "--records",
     metavar="NAME",
-    type=FormatName(or_auto=True),
+    type=FormatName(is_read=True),
     help="The format of the records in messages, where it is not what the spec says.",
 )
 @click.option("--no-records", is_flag=True, help="Leave the records in messages as bytes.")
+@only_format_option
 @click.option("--guess", is_flag=True, help="Find out what the input is.")
 @click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
 @click.option(
@@ -90,7 +92,7 @@ def command(words: Sequence[str], **options: Any) -> None:
         find_registry(options["package"]),
         kind,
         words,
-        options["format_name"] or "auto",
+        formats_of(options["format_name"], only=options["only_format"]),
         options["records"],
         opens_records=not options["no_records"],
         strict=not options["lenient"],

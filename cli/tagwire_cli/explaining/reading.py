@@ -13,6 +13,7 @@ import click
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.guessing import guess
 from tagwire.limits import Limits
+from tagwire.records.format_set import FormatSet
 from tagwire.registry import Registry
 from tagwire.tracer import Trace, trace, trace_request, trace_response
 from tagwire_cli.explaining.explained import Explained, explained
@@ -35,7 +36,7 @@ class Asked(NamedTuple):
     """One of `KINDS`."""
     words: Sequence[str]
     """The arguments: what names the message, and behind it the file."""
-    format_name: str
+    formats: FormatSet
     records: str | None
     """The format of the records in messages; None: the one that the spec of each names."""
     opens_records: bool
@@ -149,7 +150,7 @@ def _as_batches(asked: Asked, frame: Frame) -> Explained:
     """All batches, up to the first that is at fault."""
     from tagwire.records.tracing import trace_batches
 
-    seen = trace_batches(frame.data, asked.format_name, strict=asked.strict, limits=asked.limits)
+    seen = trace_batches(frame.data, asked.formats, strict=asked.strict, limits=asked.limits)
     return Explained(frame.title, tuple(seen))
 
 

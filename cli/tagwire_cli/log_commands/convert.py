@@ -15,6 +15,7 @@ from tagwire_cli.output import Column, print_table, write_json_line
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
+    from tagwire.records import FormatSet
 
 __all__ = ["command", "tell_conversion"]
 
@@ -46,7 +47,7 @@ def command(
     batch_bytes: int | None,
     batch_records: int | None,
     output: Path,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
 ) -> None:

@@ -14,6 +14,7 @@ from tagwire_cli.output import write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log.salvage import SalvageReport
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -26,7 +27,7 @@ __all__ = ["command"]
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], output: Path, format: str, as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], output: Path, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Write what is whole of damaged partitions to DIR, with new indexes.
 
     Batches are kept as they are or not at all. Behind damage a batch counts only

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.log import Partition, Segment
     from tagwire.log.verify import FileReport
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -26,7 +27,7 @@ __all__ = ["command"]
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Hold logs against the rules: checksums, lengths, offsets, indexes, checkpoints.
 
     Every file is read to its end, whatever is wrong in it. docs/logs.md has the
@@ -52,7 +53,7 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
 
 
 def _reports(
-    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: str, limits: "Limits", tell: Any
+    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
 ) -> "Iterator[FileReport]":
     """The reports of all files: checkpoints of the folders first, then partition by partition."""
     from tagwire.log import Segment

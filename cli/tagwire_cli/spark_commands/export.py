@@ -12,6 +12,7 @@ from tagwire_cli.output import Column, print_table, write_json_line
 from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 if TYPE_CHECKING:
+    from tagwire.records import FormatSet
     from tagwire_spark.jobs.export import ExportReport
 
 __all__ = ["command"]
@@ -35,7 +36,7 @@ def command(
     output: Path,
     columns: str | None,
     permissive: bool,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     master: str | None,
     remote: str | None,

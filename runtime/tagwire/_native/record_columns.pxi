@@ -31,7 +31,7 @@ cdef extern from "record_batches.h" nogil:
     int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
     int TW_SLOT_OFFSET, TW_SLOT_VALUE
     int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
-    int TW_MOST_HEAD_ITEMS
+    int TW_MOST_HEAD_ITEMS, TW_MAGICS
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
@@ -66,8 +66,10 @@ cdef extern from "record_batches.h" nogil:
         int64_t *head
         const uint8_t *data
         int64_t size, end, position, next
+        const tw_record_plan *alone
         const tw_record_plan **plans
-        int32_t plans_count
+        const tw_record_plan *tried
+        int32_t tried_magic, tried_zigzag
         const tw_record_plan *plan
         int is_open
         int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes

@@ -9,8 +9,7 @@ cdef enum:
 cdef class RecordColumns:
     """Gathers rows: of the batches in files that are walked over, and of values that Python puts in between.
 
-    `formats` are those of magic 0, 1, 2 and of the one whose magic byte has no
-    place; or one alone. Raises NotNative.
+    `formats` is a `tagwire.records.FormatSet`. Raises NotNative.
     """
 
     cdef Shape shape
@@ -25,13 +24,10 @@ cdef class RecordColumns:
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
                   Spares spares not None):
-        cdef RecordPlan plan
         self.shape = Shape(root)
         self.words = {column.name: {} for column in root.children if column.is_words}
-        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats]
-        for index, plan in enumerate(self.plans):
-            self.b.plans[<Py_ssize_t>index] = &plan.c
-        self.b.plans_count = len(self.plans)
+        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats.formats]
+        self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
         self.limits = limits
@@ -39,6 +35,22 @@ cdef class RecordColumns:
         self.room = []
         self.spares = spares
         self.frame()
+
+    cdef int tell_apart(self, formats) except -1:
+        """Which plan a batch has. Raises NotNative where more than magic bytes at their usual places say it."""
+        cdef RecordPlan plan
+        for plan in self.plans:
+            format, places = plan.format, plan.format.places
+            if format is formats.alone:
+                self.b.alone = &plan.c
+            elif format in formats.by_magic.values() and format.magic < TW_MAGICS:
+                self.b.plans[<Py_ssize_t>format.magic] = &plan.c
+            elif self.b.tried == NULL and places.length_is_varint and places.length_at == 8 and places.magic_behind == 4:
+                self.b.tried, self.b.tried_magic = &plan.c, format.magic
+                self.b.tried_zigzag = places.length_is_varint.zigzag
+            else:
+                raise NotNative(f"the engine can't tell {format.name} from other formats")
+        return 0
 
     cdef int frame(self) except -1:
         """Begin with empty columns."""

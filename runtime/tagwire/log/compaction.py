@@ -26,7 +26,8 @@ from tagwire.log.key_map import LastOfKeys
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey
 from tagwire.log.transactions import ABORT, COMMIT
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch
+from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
 
 __all__ = ["KEPT", "REMOVED", "Compaction", "CompactionError", "Judge", "Verdict"]
@@ -90,13 +91,8 @@ class Compaction:
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
         """Neighbours of no more than this together become one segment; each stays one with 0."""
-        self.format = format
+        self.format = format_set(format)
         self.limits = limits
-        self._known = None if format == "auto" else format_of(format)
-
-    def format_of(self, batch: RecordBatch) -> Format:
-        """The format that a batch is taken for."""
-        return self._known or batch.described_by
 
 
 Judged = list[tuple[Record, str]]
@@ -136,7 +132,7 @@ class Judge:
 
     def verdict(self, batch: RecordBatch) -> Verdict:
         """What becomes of the next batch. Raises DecodeError for records that can't be read, CompactionError."""
-        format = self.compaction.format_of(batch)
+        format = batch.described_by
         horizon = self._horizon(batch, format)
         if batch.is_control:
             return self._control(batch, format, horizon)

@@ -21,7 +21,7 @@ from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.errors import placed
+from tagwire.log.errors import placed, unwritable
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
@@ -32,6 +32,7 @@ from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
 from tagwire.records.conversion import left_out
+from tagwire.records.format_set import format_set
 from tagwire.shown import shown
 
 __all__ = [
@@ -66,8 +67,8 @@ class Conversion:
         self.to: Format | None = None if to is None else format_of(to)
         self.codec = codec
         self.size = size if size and size != BatchSize() else None
-        self.source = source
-        """The format of what is read."""
+        self.source = format_set(source)
+        """The formats of what is read."""
         self.limits = limits
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODECS)))
         if codec is not None and codec not in known:
@@ -81,18 +82,14 @@ class Conversion:
 
     def target(self, batch: RecordBatch) -> Format:
         """The format that a batch is converted to."""
-        return self.format_as_it_is(batch) if self.to is None else self.to
-
-    def format_as_it_is(self, batch: RecordBatch) -> Format:
-        """The format that a batch has."""
-        return format_of(batch.format if self.source == "auto" else self.source)
+        return batch.described_by if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
         """The batches of a segment, in the sizes that they are to have. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits)
         if self.size is None:
             return as_they_are(batches)
-        return rebatched(batches, self.size, self.to, self.source, str(segment.path))
+        return rebatched(batches, self.size, self.to, str(segment.path))
 
     def codec_of(self, piece: Piece) -> str:
         """What a batch is to be packed with. Markers stay as brokers write them; emptied batches hold nothing."""
@@ -118,9 +115,7 @@ class Conversion:
         except DecodeError as error:
             raise placed(error, str(segment.path), "TWL106", piece.position) from None
         except EncodeError as error:
-            reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
-            name, version = error.message_name, error.version
-            raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
+            raise unwritable(error, str(segment.path), piece.position) from None
 
 
 class ConvertReport(NamedTuple):
@@ -208,10 +203,10 @@ class _Converter:
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
     """A batch of so many records, or each of the messages that stand one behind the other where they are not packed."""
-    if count == 1 or batch.compression != "none" or format_of(batch.format).records is not None:
+    if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
         yield batch, count
     else:
-        for each in read_batches(batch.encode(), batch.format):
+        for each in read_batches(batch.encode(), batch.described_by, only=True):
             yield each, 1
 
 

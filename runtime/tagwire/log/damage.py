@@ -12,7 +12,6 @@ in a hole of a file or before it is full, only their last ones are tried: no
 batch has a head of zeros. What is skipped is always reported.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -22,10 +21,6 @@ from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
 __all__ = ["Damage", "Found", "pieces"]
-
-# What a batch may begin with: an offset below 2^56, then a length and magic 0, 1 or 2 in their places, or magic 3
-# behind a length of one to five bytes.
-_MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
 
 _ZERO_HEAD: Final = 64
 """So many zeros are no head of a batch: its length is among them."""
@@ -79,10 +74,10 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
     """From a position on, where a batch might begin."""
-    data = scan.data
+    data, pattern = scan.data, scan.formats.pattern
     while position < len(data):
-        if not scan.known:
-            match = _MAYBE.search(data, position)
+        if pattern is not None:
+            match = pattern.search(data, position)
             if match is None:
                 return
             position = match.start()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.moving import Movable, movable, new_run
 from tagwire.varint import uvarint_bytes
 
@@ -58,15 +58,12 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
-def rebatched(
-    batches: Placed, size: BatchSize, to: Format | None = None, format: Any = "auto", file: str = ""
-) -> Iterator[Piece]:
+def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: str = "") -> Iterator[Piece]:
     """The batches of a segment with their records in batches of this size, in the format that they had.
 
     Batches that were made new are not packed yet. `to` is the format that they are meant for, whose records are
     measured; their own unless given. Raises LogError for records that can't be read.
     """
-    known = None if format == "auto" else format_of(format)
     group: _Group | None = None
     for position, batch in batches:
         try:
@@ -84,7 +81,7 @@ def rebatched(
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, key, batch.base_offset, size, known or batch.described_by, to)
+            group = _Group(position, batch, key, batch.base_offset, size, batch.described_by, to)
             group.take(source)
         else:
             group.whole = None
@@ -247,6 +244,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
         "is_transactional": batch.is_transactional,
         "is_control": batch.is_control,
         "delete_horizon_ms": batch.delete_horizon_ms,
+        "as_read": True,
     }
     return BatchBuilder(format, **settings | changes)
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, EncodeError
 from tagwire.log.batch_rules import Seen
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
-from tagwire.log.errors import placed
+from tagwire.log.errors import placed, unwritable
 from tagwire.log.segment import Segment
 from tagwire.log.survey import modified_ms
 from tagwire.log.transactions import Transactions
@@ -162,5 +162,7 @@ class Placed:
     def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
         if isinstance(error, DecodeError):
             raise placed(error, str(self.segment.path), "TWL106", self.position) from None
+        if isinstance(error, EncodeError):
+            raise unwritable(error, str(self.segment.path), self.position) from None
         if isinstance(error, CompactionError):
             raise CompactionError(f"{self.segment.path}: {error}") from None

@@ -157,7 +157,7 @@ class WhatIf:
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
         measure.bytes += piece.source_bytes
-        before = self.against or self.conversion.format_as_it_is(batch)
+        before = self.against or batch.described_by
         after = self.conversion.target(batch)
         why = left_out(batch, after) or left_out(batch, before)
         if why:

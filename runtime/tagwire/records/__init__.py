@@ -9,6 +9,7 @@
     Headers, IntHeaders, ProducerRecord, ConsumerRecord
     control_record, should_retain       markers; what compaction keeps
     format_of, register, Format         formats by name, and your own
+    FormatSet                           which formats a log may hold
 
 docs/records.md explains them. Packed batches and CRC-32C need the extra
 `records`.
@@ -21,6 +22,7 @@ from tagwire.records.client_records import ConsumerRecord, ProducerRecord
 from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
 from tagwire.records.format import Format
+from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import FormatError, format_names, format_of, register
 from tagwire.records.headers import Headers, IntHeaders
 from tagwire.records.opening import open_records
@@ -35,6 +37,7 @@ __all__ = [
     "ControlRecord",
     "Format",
     "FormatError",
+    "FormatSet",
     "Headers",
     "IntHeaders",
     "ProducerRecord",

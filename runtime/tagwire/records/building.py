@@ -44,6 +44,7 @@ class BatchBuilder:
         "_gathering",
         "_records",
         "append_time",
+        "as_read",
         "base_offset",
         "base_timestamp",
         "compression",
@@ -77,8 +78,12 @@ class BatchBuilder:
         base_timestamp: int | None = None,
         max_timestamp: int | None = None,
         ignore_message_attributes: bool | None = None,
+        as_read: bool = False,
     ) -> None:
         """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
+
+        With `as_read` the records are copies of what was read: a null value without the tombstone flag, which no
+        producer may write and every reader keeps, is written again as it is.
 
         Raises FormatError for an unknown format.
         """
@@ -92,6 +97,7 @@ class BatchBuilder:
         self.last_offset = last_offset
         self.delete_horizon_ms = delete_horizon_ms
         self.ignore_message_attributes = ignore_message_attributes
+        self.as_read = as_read
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
         self.numbers = {
@@ -357,7 +363,7 @@ class BatchBuilder:
                 path = f"records[{self.records.index(record)}].tombstone"
                 self.fail(path, f"is {record.tombstone}, but the format tells a tombstone by its null value alone")
             return number
-        if record.value is None and record.tombstone is False:
+        if record.value is None and record.tombstone is False and not self.as_read:
             path = f"records[{self.records.index(record)}].tombstone"
             self.fail(path, "is False, but the value is null: an old reader would take it for a delete")
         return bit.put(number, int(record.is_tombstone))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tagwire.errors import EncodeError
-from tagwire.layout import Array, Layout, Nested, Order, Sized
+from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
 from tagwire.layout_framing import key_of
 from tagwire.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
@@ -20,6 +20,7 @@ from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
+from tagwire.wire_types import WireType
 
 __all__ = ["RecordLoss", "convert", "left_out"]
 
@@ -120,7 +121,7 @@ class _Conversion:
                 settings[name] = value
         records = [self.record(index, record) for index, record in enumerate(batch)]
         settings |= self.extent(records) | self.attributes_bit(records)
-        return BatchBuilder(self.target, **settings).extend(records).build()
+        return BatchBuilder(self.target, as_read=True, **settings).extend(records).build()
 
     def attributes_bit(self, records: list[Record]) -> dict[str, Any]:
         """Whether records have an attributes byte, where the batch says so; elsewhere it is always there, or never."""
@@ -149,15 +150,11 @@ class _Conversion:
     def extent(self, records: list[Record]) -> dict[str, Any]:
         """Offsets, timestamps and records of the batch that its records alone do not give."""
         batch = self.batch
-        if self.target.records is not None and self.has_records:
-            return {
-                "base_timestamp": batch.base_timestamp,
-                "base_offset": batch.base_offset,
-                "last_offset": batch.last_offset,
-                "max_timestamp": batch.max_timestamp,
-            }
         if self.target.records is not None:
-            return {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
+            offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(records)}
+            if not self.has_records:
+                return offsets
+            return offsets | {"base_timestamp": batch.base_timestamp, "max_timestamp": self.max_timestamp()}
         if not records:
             self.lose("records", (), "an empty batch is no message at all")
             return {"compression": "none"}
@@ -166,6 +163,26 @@ class _Conversion:
         if records[0].offset != batch.base_offset:
             self.lose("base_offset", batch.base_offset, "a message set begins with its first message")
         return {}
+
+    def last_offset(self, records: list[Record]) -> int:
+        """The last offset, or that of the last record where the target has no place for how far it is."""
+        batch = self.batch
+        low, high = _range(self.target, "last_offset_delta")
+        if low <= batch.last_offset - batch.base_offset <= high:
+            return batch.last_offset
+        reason = f"its distance from the first fits only from {low} to {high}; the batch ends with its last record"
+        self.lose("last_offset", batch.last_offset, reason)
+        return records[-1].offset if records else batch.base_offset
+
+    def max_timestamp(self) -> int:
+        """The highest timestamp, or the nearest that the target has a place for."""
+        batch, item = self.batch, self.target.fields.get("max_timestamp")
+        base = batch.base_timestamp if item is not None and item.relative_to else 0
+        low, high = _range(self.target, "max_timestamp")
+        nearest = min(max(batch.max_timestamp - base, low), high) + base
+        if nearest != batch.max_timestamp:
+            self.lose("max_timestamp", batch.max_timestamp, f"{nearest} is the nearest that fits there")
+        return nearest
 
     # ------------------------------------------------------------ records
 
@@ -214,6 +231,14 @@ class _Conversion:
             else:
                 seen.add(key)
                 yield key, value
+
+
+def _range(format: Format, role: str) -> tuple[int, int]:
+    """The least and the greatest number that a field holds; those of 64 bits where there is none."""
+    item = format.fields.get(role)
+    kind = None if item is None else item.type
+    code = kind.wire if isinstance(kind, Fixed) else kind
+    return (code.low, code.high) if isinstance(code, Varint | WireType) else (-(1 << 63), (1 << 63) - 1)
 
 
 def header_form(format: Format) -> tuple[type, bool, Order | None]:

@@ -29,6 +29,7 @@ from tagwire.layout import (
 from tagwire.layout_writer import encode
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
+from tagwire.records.head_places import HeadPlaces
 from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
 
@@ -60,6 +61,8 @@ class Format:
         layout = source if isinstance(source, Layout) else source.layout()
         self.layout = layout
         self.name = layout.name
+        self.source: str | type[RecordFormat] | Layout = source
+        """What it was made from: what workers in other processes make it from, too."""
         self.root = _bare(layout.root)
         """The layout with dicts for values."""
         items = {item.name: item for item in self.root.items}
@@ -92,6 +95,11 @@ class Format:
         """The value of its discriminator, -1 for none."""
         magic = self.fields.get("magic")
         return -1 if magic is None or magic.equals is None else magic.equals
+
+    @cached_property
+    def places(self) -> HeadPlaces:
+        """Where its heads have what tells batches apart."""
+        return HeadPlaces(self)
 
     @cached_property
     def record(self) -> StructLayout:

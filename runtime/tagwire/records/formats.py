@@ -55,7 +55,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         package, cls = _HOMES[name]
         found = Format(getattr(import_module(package), cls))
-        found.name = name
+        found.name = found.source = name
         found = _formats.setdefault(name, found)  # one for all threads
     return found
 
