@@ -68,7 +68,8 @@ def explain_units(asked: Asked, way: Way, given: Input) -> tuple[bool, Iterator[
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
     if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
-        return True, _each(wanted(captured_frames(data, given.port), given.only), lambda frame: _captured(asked, frame))
+        frames = captured_frames(data, given.port, asked.registry)
+        return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
     data = bytes_of(data, given.form)
     if given.has_sizes or (asked.kind == "guess" and is_stream(data)):
         return True, _each(wanted(stream_frames(data), given.only), way)
@@ -142,6 +143,8 @@ def _guessed(asked: Asked, frame: Frame) -> Explained:
 
 
 def _captured(asked: Asked, frame: Frame) -> Explained:
+    if frame.fault:
+        return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:
         return _as_request(asked, frame)
     return _as_response(asked, frame, frame.api) if frame.api else _guessed(asked, frame)
