@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import click
 
+from tagwire.shown import printable, printable_json
 from tagwire_cli.diagnostics import is_coloured, is_terminal
+from tagwire_cli.echo import say
 from tagwire_cli.progress import clear_bar
 
 __all__ = [
@@ -45,6 +47,7 @@ class Column:
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows under their titles."""
     clear_bar()
+    rows = [[printable(cell) for cell in row] for row in rows]
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)
         return
@@ -55,7 +58,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
             cell.rjust(width) if column.is_number else cell.ljust(width)
             for column, cell, width in zip(columns, row, widths, strict=True)
         )
-        click.echo(_GAP.join(cells).rstrip())
+        say(_GAP.join(cells).rstrip())
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -83,22 +86,17 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 def write_json(value: Any) -> None:
     """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(_encoded(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
+    write_bytes(printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
 
 
 def write_json_line(value: Any) -> None:
     """The value as JSON on a line of its own."""
-    write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+    write_bytes(printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
-    """The text in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(_encoded(text))
-
-
-def _encoded(text: str) -> bytes:
-    """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    """The text as one line in UTF-8, whatever the terminal's encoding is; what does not print, but tabs, is escaped."""
+    write_bytes(printable(text, keep="\t").encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:

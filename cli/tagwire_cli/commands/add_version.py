@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 
 __all__ = ["command"]
 
@@ -48,7 +49,7 @@ def command(folder: Path, out: Path | None, only_new: bool, dry_run: bool) -> No
     plan = plan_versions(folder, out, only_new=only_new, options=spec_set.options if spec_set else SpecOptions())
     if not dry_run:
         plan.apply()
-    click.echo(str(plan))
+    say(plan, lines=True)
     number = sum(addition.new is not None for addition in plan.additions)
     files = count(len(plan.changed), "file")
-    click.echo(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")
+    say(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")

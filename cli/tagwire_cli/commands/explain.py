@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.echo import say_error
 from tagwire_cli.format_names import FormatName
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_bytes, write_json
@@ -101,7 +102,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     else:
         faults = _print_text(units, asked, options["color"])
     for fault in faults:
-        click.echo(f"tagwire: {fault}", err=True)
+        say_error(fault)
     if faults:
         raise click.exceptions.Exit(1)
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire.shown import printable
 from tagwire_cli import completion
 from tagwire_cli.diagnostics import count, print_problems, summary
+from tagwire_cli.echo import say, say_patch
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def command(
     changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
     if diff:
         for spec_set, change in changes:
-            click.echo(change.diff(spec_set.source_name(change.path)), nl=False)
+            say_patch(change.diff(printable(spec_set.source_name(change.path))))
     writes = not (check or diff)
     if writes:
         for _, plan in plans:
@@ -126,10 +128,10 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
-        click.echo(f"\n{summary(problems)}; nothing was written", err=True)
+        say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
     if problems:  # warnings never stop generation, and would bury what it has to say
-        click.echo(f"{summary(problems)}; `tagwire validate` shows them", err=True)
+        say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
@@ -137,11 +139,11 @@ def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     words = _DONE if writes else _WOULD
     for spec_set, plan in plans:
         for change in plan.changes:
-            click.echo(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+            say(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
     number = sum(len(plan.changes) for _, plan in plans)
     if not number:
-        click.echo(f"{count(len(plans), 'package')} up to date", err=True)
+        say(f"{count(len(plans), 'package')} up to date", err=True)
     elif writes:
-        click.echo(f"{count(number, 'file')} changed", err=True)
+        say(f"{count(number, 'file')} changed", err=True)
     else:
-        click.echo(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)
+        say(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)

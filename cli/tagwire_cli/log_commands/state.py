@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_below
@@ -93,11 +94,11 @@ def command(paths: Sequence[Path], as_json: bool, limits: Sequence[str], package
     for name, columns, rows in tables:
         if name in states:
             if shown:
-                click.echo()
+                say()
             print_table(columns, rows(states[name]))
             shown += 1
     if not shown:
-        click.echo("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
+        say("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
         raise click.exceptions.Exit(1)
 
 
