@@ -59,7 +59,7 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            error.message = printable(error.message)
+            error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly

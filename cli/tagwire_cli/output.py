@@ -6,9 +6,10 @@ text, one line a row, for grep and for logs.
 
 import json
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import click
@@ -25,6 +26,7 @@ __all__ = [
     "refuse_terminal",
     "write_bytes",
     "write_json",
+    "write_json_lazily",
     "write_json_line",
     "write_line",
 ]
@@ -87,6 +89,23 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def write_json(value: Any) -> None:
     """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
     write_bytes(printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+
+
+def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
+    """What `write_json` writes of these values, or of the only one, without holding the text, nor more than one value.
+
+    Lists in a value may be lazy, too: the encoder asks them for one item after the other.
+    """
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+    indent = "  " if is_list else ""
+    number = 0
+    for number, value in enumerate(values, 1):
+        if is_list:
+            write_bytes(b"[\n  " if number == 1 else b",\n  ")
+        parts = encoder.iterencode(value)
+        while text := "".join(islice(parts, 10_000)):
+            write_bytes(printable_json(text.replace("\n", f"\n{indent}")).encode())
+    write_bytes((b"\n]\n" if number else b"[]\n") if is_list else b"\n")
 
 
 def write_json_line(value: Any) -> None:

@@ -25,4 +25,4 @@ def test_assembling_grows_with_the_text(measure: Callable[..., float], name: str
         text = TEXTS[name](count)
         return lambda: assemble(text)
 
-    assert grows_linearly(measure, work_of, 500 if measure is lines_run else 5_000)
+    assert grows_linearly(measure, work_of, 200 if measure is lines_run else 2_000)

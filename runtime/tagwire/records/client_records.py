@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
-from tagwire.records.record import Header, HeaderKey, Headerset, Record
+from tagwire.records.record import Header, HeaderKey, Headerset, Record, header_pairs
 from tagwire.register import Register
 from tagwire.shown import shown
 
@@ -81,7 +81,7 @@ class ProducerRecord(_WithHeaders):
         self.timestamp = timestamp
         self.tombstone = tombstone
         self._headers = []
-        for name, content in headers:
+        for name, content in header_pairs(headers):
             self.set_header(name, content, allow_reserved=allow_reserved)
 
     @property

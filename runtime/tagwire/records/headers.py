@@ -13,6 +13,7 @@ from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
+from tagwire.records.record import header_pairs
 from tagwire.shown import shown
 
 __all__ = ["Headers"]
@@ -40,8 +41,8 @@ class Headers:
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
         """Headers of these pairs."""
         made = cls(encoding=encoding)
-        for key, value in headers:
-            made.add(key, value)
+        for key, value in header_pairs(headers):
+            made.add(key, value)  # type: ignore[arg-type]  # `encode` refuses keys that are no text
         return made
 
     def get(self, key: str) -> list[bytes | None]:
