@@ -42,7 +42,7 @@ class Headers:
         """Headers of these pairs."""
         made = cls(encoding=encoding)
         for key, value in header_pairs(headers):
-            made.add(key, value)  # type: ignore[arg-type]  # `encode` refuses keys that are no text
+            made.add(key, value)  # type: ignore[arg-type]  # `add` refuses keys that are no text
         return made
 
     def get(self, key: str) -> list[bytes | None]:
