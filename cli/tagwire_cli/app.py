@@ -10,7 +10,9 @@ from typing import Any, Final
 import click
 
 from tagwire.errors import TagwireError
+from tagwire.shown import printable
 from tagwire_cli.command_table import CommandTable
+from tagwire_cli.echo import say_error
 
 __all__ = ["COMMANDS", "app"]
 
@@ -57,10 +59,13 @@ class _Commands(CommandTable):
             from tagwire_cli.diagnostics import print_error
 
             ctx.exit(print_error(error))
+        except click.ClickException as error:
+            error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
+            raise
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly
                 raise
-            click.echo(f"tagwire: {error}", err=True)
+            say_error(error)
             ctx.exit(1)
 
 

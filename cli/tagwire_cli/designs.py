@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import summary
+from tagwire_cli.echo import say
 from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, of_design, print_github, print_sarif
 
@@ -62,7 +63,7 @@ def tell(findings: "Sequence[Finding]", form: str, looked_at: str) -> None:
     else:
         for finding in findings:
             place = f"{finding.path}: " if finding.path else ""
-            click.echo(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
-        click.echo(f"{summary(findings)} in {looked_at}", err=True)
+            say(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
+        say(f"{summary(findings)} in {looked_at}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

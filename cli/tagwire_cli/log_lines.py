@@ -17,6 +17,7 @@ from tagwire.log.names import partition_name
 from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
 from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.registry import Registry
+from tagwire.shown import printable_json
 
 __all__ = ["dump"]
 
@@ -78,7 +79,7 @@ def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
         headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
         if more is not None:
-            cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
+            cells[2:4] = [printable_json(json.dumps(more(record)["message"], ensure_ascii=False))]
         cells.append(", ".join([*of_batch, *_of_record(record)]))
         yield "\t".join(cells).rstrip("\t") + "\n"
 

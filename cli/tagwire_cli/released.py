@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli.echo import say
+
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.settings import Settings
@@ -32,7 +34,7 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
         try:
             found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options)))
         except NotAtRevisionError as error:
-            click.echo(f"{error}; nothing was released there", err=True)
+            say(f"{error}; nothing was released there", err=True)
         except GitError as error:
             raise click.UsageError(str(error)) from None
     return found

@@ -90,13 +90,22 @@ class Plan:
 def plan(files: Mapping[str, str], directory: Path) -> Plan:
     """Compare the texts of a package, by path within its folder, with that folder.
 
-    Raises OutputError for a path that leaves the folder, and where something
-    that tagwire did not write stands in the way.
+    Raises OutputError for a path that leaves the folder, for a folder behind a
+    link, and where something that tagwire did not write stands in the way.
     """
+    _refuse_links(directory)
     targets = {_target(directory, name): text for name, text in files.items()}
     changes = [change for path, text in targets.items() if (change := _compare(path, text))]
     changes += [Change(path, "stale", text, "") for path, text in _generated_files(directory) if path not in targets]
     return Plan(directory, tuple(sorted(changes, key=lambda change: change.path.as_posix())), tuple(targets))
+
+
+def _refuse_links(directory: Path) -> None:
+    """What is behind a link is somebody else's: it would be overwritten, and stale files deleted from it."""
+    for place in (directory, *directory.parents):
+        if place.is_symlink():
+            text = f"{place} is a link to {place.readlink()}, and what is behind it is not ours to write"
+            raise OutputError(f"{text}; remove the link, or name the folder itself with --output")
 
 
 def write_atomically(path: Path, text: str) -> None:

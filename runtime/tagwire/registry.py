@@ -185,8 +185,7 @@ class Registry:
         `correlation_id` (0 if not given) and `client_id` (None is written as null).
         Raises EncodeError, also for a header that names another API or version.
         """
-        if message.KIND != "request":
-            raise _refusal(message, version, f"is a {message.KIND}, not a request")
+        _check_kind(message, version, "request")
         header_version = message.header_version(version)
         if header is None:
             fields = {"request_api_key": message.API_KEY, "request_api_version": version}
@@ -272,8 +271,7 @@ class Registry:
         Either `header`, which keeps its unknown tags, or `correlation_id` (0 if
         not given). Raises EncodeError.
         """
-        if message.KIND != "response":
-            raise _refusal(message, version, f"is a {message.KIND}, not a response")
+        _check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
             header = _header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
@@ -376,6 +374,16 @@ def _header(message: Message, version: int, cls: type[Message], fields: dict[str
         elif value:
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     return cls(**fields)
+
+
+def _check_kind(message: Any, version: int, kind: str) -> None:
+    found = getattr(message, "KIND", None)
+    if found is None:
+        from tagwire.shown import shown
+
+        raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
+    if found != kind:
+        raise _refusal(message, version, f"is a {found}, not a {kind}")
 
 
 def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:

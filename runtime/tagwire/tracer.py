@@ -76,6 +76,10 @@ class Node:
 
     def to_json(self) -> dict[str, Any]:
         """Path, type, offset, length, value, named bits and children as JSON-able values."""
+        return {**self.facts(), "children": [child.to_json() for child in self.children]}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the children."""
         from tagwire.json_form import json_value
 
         unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
@@ -88,7 +92,6 @@ class Node:
             "value": json_value(self.value),
             **bits,
             **unpacked,
-            "children": [child.to_json() for child in self.children],
         }
 
     def __repr__(self) -> str:
@@ -176,6 +179,10 @@ class Trace:
 
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON-able values."""
+        return {**self.facts(), "root": self.root.to_json()}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the tree."""
         error = self.error
         return {
             "message": self.message_name,
@@ -191,7 +198,6 @@ class Trace:
                 "found": error.found,
                 "expected": error.expected,
             },
-            "root": self.root.to_json(),
         }
 
     def _repr_html_(self) -> str:

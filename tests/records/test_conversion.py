@@ -222,6 +222,8 @@ def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compr
     with pytest.raises(EncodeError) as caught:
         build(records, format, compression=compression)
     assert caught.value.path == "records[1].headers"
+
+
 # ---------------------------------------------------------------- what a head can't say in another format
 
 

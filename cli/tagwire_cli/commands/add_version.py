@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli.echo import say, say_patch
 from tagwire_cli.released import released_in
 
 if TYPE_CHECKING:
@@ -147,11 +148,11 @@ def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> No
     for number, change in enumerate(plan.changes):
         if dry_run:
             name = change.path.as_posix()
-            click.echo(Change(change.path, "changed", change.before, change.after).diff(name), nl=False)
+            say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
         more = f" with {field.name}" if field and not number else ""
         verb = "would have" if dry_run else "has"
-        click.echo(f"{change.name} {verb} version {change.version}{more}: {change.path}", err=True)
+        say(f"{change.name} {verb} version {change.version}{more}: {change.path}", err=True)
     for note in plan.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     if not dry_run:
-        click.echo("`tagwire generate` writes the classes", err=True)
+        say("`tagwire generate` writes the classes", err=True)

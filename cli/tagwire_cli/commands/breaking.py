@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, print_github, print_sarif
@@ -84,8 +85,8 @@ def command(
         texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
         print_findings(texts)
     for warning in judged.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
+        say(f"warning: {warning}", err=True)
+    say(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     if any(finding.severity in failing for finding in judged.findings):
         raise click.exceptions.Exit(1)
@@ -167,7 +168,7 @@ def _against_revision(
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
-            click.echo(f"{error}; nothing was released there", err=True)
+            say(f"{error}; nothing was released there", err=True)
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
@@ -198,12 +199,10 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
-            click.echo(f"{specs} has no lock file, and is not compared", err=True)
+            say(f"{specs} has no lock file, and is not compared", err=True)
         elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
             name = os.path.relpath(spec_set.lock)
-            click.echo(
-                f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
-            )
+            say(f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True)
         else:
             made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
     return made

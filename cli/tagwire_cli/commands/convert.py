@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.format_names import FormatName, formats_of
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.log_options import only_format_option
@@ -52,7 +53,7 @@ def command(
         converted, losses = convert(batch, target)
         out += converted.encode()
         for loss in losses:
-            click.echo(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
+            say(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
         lost += len(losses)
     if not (lost and refuse_loss):
         write_bytes(f"{out.hex()}\n".encode() if is_hex else bytes(out))

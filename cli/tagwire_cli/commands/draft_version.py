@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.released import released_in
 
 __all__ = ["command"]
@@ -70,7 +71,7 @@ def command(
     )
     if not dry_run:
         plan.apply()
-    click.echo(str(plan))
+    say(plan, lines=True)
     number = sum(draft.new is not None for draft in plan.drafts)
     files = count(len(plan.changed), "file")
-    click.echo(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")
+    say(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")

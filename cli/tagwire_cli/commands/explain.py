@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.echo import say_error
 from tagwire_cli.format_names import FormatName, formats_of
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.log_options import only_format_option
-from tagwire_cli.output import write_bytes, write_json
+from tagwire_cli.output import write_bytes, write_json_lazily
 from tagwire_cli.packages import error_note, find_registry, package_option
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     else:
         faults = _print_text(units, asked, options["color"])
     for fault in faults:
-        click.echo(f"tagwire: {fault}", err=True)
+        say_error(fault)
     if faults:
         raise click.exceptions.Exit(1)
 
@@ -146,21 +147,29 @@ def _faults(units: "Sequence[Explained]") -> list[str]:
 
 
 def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) -> list[str]:
-    seen = list(units)
-    if is_many:
-        write_json([one.to_json() for one in seen])
-    elif asked.kind == "guess":
-        write_json(seen[0].to_json())
-    else:
-        traces = [trace.to_json() for trace in seen[0].traces]
-        write_json(traces if asked.kind == "format" else traces[0])
-    return _faults(seen)
+    from tagwire_cli.explaining.explained import lazy_trace
+
+    faults: list[str] = []
+
+    def rows() -> Iterator[Any]:
+        """A value for each unit; what was written of one is let go before the next is read."""
+        for one in units:
+            faults.extend(_faults([one]))
+            if is_many or asked.kind == "guess":
+                yield one.to_json()
+            else:
+                yield from map(lazy_trace, one.traces)
+
+    write_json_lazily(rows(), is_list=is_many or asked.kind == "format")
+    return faults
 
 
 def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
     from tagwire_cli.explaining.page import render_page
 
     seen = list(units)
+    if asked.kind == "format":  # the batches of an input are one section
+        seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     write_bytes(render_page(seen, error_note(asked.registry)).encode())
     return _faults(seen)
 
@@ -172,7 +181,7 @@ def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list
     colour = wants_colour(when)
     faults = []
     for number, one in enumerate(units):
-        if number:
+        if number and asked.kind != "format":
             write_bytes(b"\n")
         print_text(list(facts_of(one)), one.traces, error_note(asked.registry), colour=colour)
         faults += _faults([one])

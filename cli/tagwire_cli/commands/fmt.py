@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.shown import printable
 from tagwire_cli.diagnostics import count, print_error
+from tagwire_cli.echo import say, say_patch
 from tagwire_cli.input_bytes import read_bytes
+from tagwire_cli.output import write_bytes
 from tagwire_cli.spec_paths import STDIN, spec_paths
 
 if TYPE_CHECKING:
@@ -53,25 +56,25 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             continue
         changed += formatted != text
         if name == STDIN and not (check or diff):
-            click.echo(formatted, nl=False)
+            write_bytes(formatted.encode())
         elif formatted != text:
             _tell(name, text, formatted, check=check, diff=diff)
             if not (check or diff):
                 write_atomically(Path(name), formatted)
     verb = "would change" if check or diff else "changed"
     left = f", {failed} left as they are" if failed else ""
-    click.echo(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
+    say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
     if failed or (changed and check):
         raise click.exceptions.Exit(1)
 
 
 def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     if diff:
-        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}")
-        for line in lines:
-            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+        shown = printable(name)
+        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{shown}", f"b/{shown}")
+        say_patch("".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines))
     else:
-        click.echo(f"{'would format' if check else 'formatted'} {name}", err=True)
+        say(f"{'would format' if check else 'formatted'} {name}", err=True)
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:

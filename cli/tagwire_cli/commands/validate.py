@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import read_bytes
 from tagwire_cli.progress import progress_bar
 from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
@@ -60,7 +61,7 @@ def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
         print_sarif([of_problem(problem) for problem in problems])
     else:
         print_problems(problems, err=False)
-        click.echo(f"{summary(problems)} in {count(number, 'spec')}", err=True)
+        say(f"{summary(problems)} in {count(number, 'spec')}", err=True)
     if any(problem.severity == "error" for problem in problems):
         raise click.exceptions.Exit(1)
 

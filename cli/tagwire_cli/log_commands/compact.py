@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
@@ -162,9 +163,9 @@ def _print(report: "CompactReport") -> None:
     rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
     rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
     if rows:
-        click.echo()
+        say()
         print_table(_REASONS, rows)
-        click.echo()
+        say()
     write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import conversion_options, format_option, json_option, new_format_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
@@ -117,4 +118,4 @@ def _tell(losses: "LossReport") -> None:
     """Each kind of loss, with where it was met first."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
-        click.echo(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)
+        say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

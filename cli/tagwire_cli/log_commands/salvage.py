@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_below
@@ -63,4 +64,4 @@ def _tell_text(report: "SalvageReport") -> None:
     """What was kept, and then what was not."""
     write_line(f"{report.file}: {count(report.batches, 'whole batch')}, {count(report.records, 'record')} kept")
     for problem in report.problems:
-        click.echo(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
+        say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)

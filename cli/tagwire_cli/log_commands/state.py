@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_below
@@ -99,11 +100,11 @@ def command(
     for name, columns, rows in tables:
         if name in states:
             if shown:
-                click.echo()
+                say()
             print_table(columns, rows(states[name]))
             shown += 1
     if not shown:
-        click.echo("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
+        say("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
         raise click.exceptions.Exit(1)
 
 

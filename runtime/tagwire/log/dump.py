@@ -16,6 +16,7 @@ from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
+from tagwire.shown import printable_json
 
 __all__ = ["More", "batch_lines", "in_parts"]
 
@@ -54,7 +55,7 @@ def _described(format: Format, magic: int, attributes: int) -> str:
 
 @lru_cache(maxsize=1)
 def _quoted(file: str) -> str:
-    return json.dumps(file, ensure_ascii=False)
+    return printable_json(json.dumps(file, ensure_ascii=False))
 
 
 More = Callable[[Record], dict[str, Any]]

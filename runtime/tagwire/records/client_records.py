@@ -14,7 +14,7 @@ from tagwire.records.conversion import header_form
 from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
-from tagwire.records.record import Header, HeaderKey, HeaderMap, Record
+from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
 from tagwire.register import Register
 from tagwire.shown import shown
 
@@ -83,7 +83,7 @@ class ProducerRecord(_WithHeaders):
         self.tombstone = tombstone
         self._check_tombstone()
         self._headers = IntHeaders() if _has_int_keys(format) else Headers.of_record(())
-        for name, content in headers.items() if isinstance(headers, Mapping) else headers:
+        for name, content in header_pairs(headers.items() if isinstance(headers, Mapping) else headers):
             self.set_header(name, content, allow_reserved=allow_reserved)
 
     @property

@@ -14,6 +14,7 @@ from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
+from tagwire.records.record import header_pairs
 from tagwire.shown import shown
 
 __all__ = ["Headers", "IntHeaders", "signed_key", "unsigned_key"]
@@ -46,8 +47,8 @@ class Headers:
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
         """Headers of these pairs."""
         made = cls(encoding=encoding)
-        for key, value in headers:
-            made.add(key, value)
+        for key, value in header_pairs(headers):
+            made.add(key, value)  # type: ignore[arg-type]  # `add` refuses keys that are no text
         return made
 
     @classmethod

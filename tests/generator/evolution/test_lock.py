@@ -190,6 +190,17 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
     assert (finding.file, finding.line) == (str(path), 1)
 
 
+@pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
+def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
+    """It is reported as an invalid spec, by `tagwire lock` too."""
+    path = tmp_path / "lock.json"
+    current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
+    row = f'{{"name": "R", "component": "", "current": {current}}}'
+    path.write_text(f'{{"tagwire lock": 1, "options": {{}}, "messages": [{row}]}}')
+    findings = list(Check(read_lock(path).baseline(), texts(spec(field()))).findings())
+    assert findings and {(each.severity, each.message_name, each.line) for each in findings} == {("error", "R", 1)}
+
+
 NO_LOCKS = {
     "there is no lock file; `tagwire lock` writes it": None,
     "is no JSON: Expecting": b"<<<<<<< HEAD\n{}",
@@ -203,6 +214,23 @@ NO_LOCKS = {
     "has neither a current spec nor an archive": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
     ),
+    "the message 'A' holds the spec of 'B'": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "B", "type": "data"}}],'
+        b' "options": {}}'
+    ),
+    "KeyError('type')": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "A"}}], "options": {}}'
+    ),
+    "the message 'A' comes twice": (
+        b'{"tagwire lock": 1, "options": {}, "messages": ['
+        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}},'
+        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}}]}'
+    ),
+    "surrogates not allowed": (
+        b'{"tagwire lock": 1, "options": {}, "messages": ['
+        b'{"name": "\\ud800", "component": "", "current": {"name": "\\ud800", "type": "data"}}]}'
+    ),
+    "the key 'messages' comes twice in one object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
     "has no key 'bad'": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
     ),
