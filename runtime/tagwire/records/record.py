@@ -55,8 +55,8 @@ class Record:
         """Milliseconds since 1970; -1 for none."""
         self.key = key
         self.value = value
-        is_checked = isinstance(headers, HeaderMap) or headers == ()
-        self.headers: Headerset = headers if is_checked else header_pairs(headers)
+        checked = () if headers == () else header_pairs(headers)
+        self.headers: Headerset = headers if isinstance(headers, HeaderMap) else checked
         """Keys and values, in the order of the bytes; keys may repeat."""
         self.attributes = attributes
         """The record's own attributes, beside those that its format has names for."""
