@@ -102,7 +102,9 @@ class FetchResponseV0(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_fetchable_topic_response_v0(out, m.responses)

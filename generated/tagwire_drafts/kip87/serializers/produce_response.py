@@ -92,7 +92,9 @@ def _read_partition_produce_response_v2(
 
 def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
 
@@ -121,7 +123,9 @@ def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -148,7 +152,9 @@ class ProduceResponseV0(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v0(out, m.responses)
@@ -205,7 +211,9 @@ class ProduceResponseV2(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v2(out, m.responses)
