@@ -10,7 +10,8 @@ from typing import Final
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, Partition, Segment
 from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Scan
 from tagwire.log.transactions import Transactions
 from tagwire_spark.errors import refusal
 from tagwire_spark.log_ends import LogEnd, end_of
@@ -51,7 +52,7 @@ def transactions_before(folder: Path, written: str) -> Transactions:
 
 def _format(segment: Segment, written: str) -> str:
     """What a segment is read as: the format that its first batch is whole in."""
-    with mapped(segment.path) as data:
+    with open_file(segment.path) as data:
         for format in (_AUTO, written):
             try:
                 Scan(str(segment.path), data, format).batch(0)

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import LogError
+from tagwire.log.file_bytes import Bytes, window_of
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
@@ -26,6 +27,9 @@ __all__ = ["Damage", "Found", "pieces"]
 # What a batch may begin with: an offset below 2^56, then a length and magic 0, 1 or 2 in their places, or magic 3
 # behind a length of one to five bytes.
 _MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
+
+_LONGEST: Final = 18
+"""So many bytes it looks at."""
 
 _ZERO_HEAD: Final = 64
 """So many zeros are no head of a batch: its length is among them."""
@@ -80,12 +84,20 @@ def _next(scan: Scan, position: int, last: int) -> int:
 def _tried(scan: Scan, position: int) -> Iterator[int]:
     """From a position on, where a batch might begin."""
     data = scan.data
+    window, start = b"", position
     while position < len(data):
         if not scan.known:
-            match = _MAYBE.search(data, position)
+            end = start + len(window)
+            if position + _LONGEST > end and end < len(data):
+                window, start = window_of(data, position, _LONGEST), position
+                end = start + len(window)
+            match = _MAYBE.search(window, position - start)
             if match is None:
-                return
-            position = match.start()
+                if end == len(data):
+                    return
+                position = end - _LONGEST + 1
+                continue
+            position = start + match.start()
         if data[position : position + _ZERO_HEAD].strip(b"\0"):
             yield position
             position += 1

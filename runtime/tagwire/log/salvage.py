@@ -22,9 +22,10 @@ from tagwire.log.batch_rules import BatchRules
 from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError
+from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition
 from tagwire.log.rules import Problem
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 from tagwire.log.verify import leader_epoch_problems, problem_of
@@ -105,7 +106,7 @@ class _Salvage:
         """Keep the whole batches of a segment, below the offset that the next one begins with."""
         problems: list[Problem] = []
         base = segment.base_offset or 0
-        with mapped(segment.path) as data:
+        with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, self.format, self.limits)
             end = min(base + _RELATIVE_OFFSETS, base + _RELATIVE_OFFSETS if next_base is None else next_base)
             chosen = self._choose(scan, max(base, self.last_offset + 1), end, problems)

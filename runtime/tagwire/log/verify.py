@@ -19,13 +19,14 @@ from tagwire.log.checkpoints import (
 )
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError
+from tagwire.log.file_bytes import open_file
 from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
 from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.rules import Problem
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 
@@ -100,7 +101,7 @@ class _Verifier:
         """The reports of a segment and of what stands beside it."""
         beside, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
-        with mapped(segment.path) as data:
+        with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, self.format, self.limits)
             report = self._batches(segment, scan, beside)
             if following is not None:
