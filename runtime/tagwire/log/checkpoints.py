@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
+from uuid import uuid4
 
 from tagwire.log.errors import refuse
 from tagwire.log.indexes import read_file
@@ -67,7 +68,9 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
 def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     """Write a checkpoint of offsets."""
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
-    path.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
+    draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
+    draft.replace(path)  # whole or not at all
 
 
 def read_properties(path: Path) -> dict[str, str]:

@@ -21,6 +21,7 @@ from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
+from tagwire.log.claim import claimed
 from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
@@ -282,15 +283,20 @@ def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_produce
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        names: dict[str, Path] = {}
-        for path in (each for folder in found for each in sorted(folder.iterdir()) if each.is_file()):
-            names.setdefault(path.name, path)
-        for name, first in names.items():
-            if name.endswith("-offset-checkpoint"):
-                _join_offsets(name, found, target)
-            elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
-                shutil.copyfile(first, target / name)
-        _carry_mark(found, target, keeps_producers=keeps_producers)
+        with claimed(target / "checkpoints", waits=True):  # another run may write other partitions to the same folder
+            _carry_files(found, target, keeps_producers=keeps_producers)
+
+
+def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
+    names: dict[str, Path] = {}
+    for path in (each for folder in folders for each in sorted(folder.iterdir()) if each.is_file()):
+        names.setdefault(path.name, path)
+    for name, first in names.items():
+        if name.endswith("-offset-checkpoint"):
+            _join_offsets(name, folders, target)
+        elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
+            shutil.copyfile(first, target / name)
+    _carry_mark(folders, target, keeps_producers=keeps_producers)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:

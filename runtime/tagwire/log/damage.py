@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import LogError
-from tagwire.log.file_bytes import Bytes, window_of
+from tagwire.log.file_bytes import window_of
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
