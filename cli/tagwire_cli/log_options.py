@@ -13,6 +13,7 @@ __all__ = [
     "format_option",
     "json_option",
     "new_format_option",
+    "output_options",
     "paths_argument",
     "whatif_options",
 ]
@@ -41,6 +42,22 @@ def format_option(function: F) -> F:
         type=FormatName(or_auto=True),
         help="The format of the batches: docs/records.md.",
     )(function)
+
+
+def output_options(function: F) -> F:
+    """The options `--output` and `--resume` of who writes partitions."""
+    for option in (
+        click.option("--resume", "resumes", is_flag=True, help="Pass over partitions that are in DIR already."),
+        click.option(
+            *("--output", "output"),
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where the partitions are written.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def conversion_options(function: F) -> F:

@@ -90,6 +90,32 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next(slow: Any, tmp_path: 
     assert [each.name for each in out.iterdir()] == ["alpha-0"]
 
 
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path) -> None:
+    for number in range(3):
+        partition(tmp_path / "in" / f"alpha-{number}")
+    out, done = tmp_path / "out", tmp_path / "out" / "alpha-1"
+    words = ["log", command, tmp_path / "in", *_COMMANDS[command], "--output", out]
+    assert cli(*words).returncode == 0
+    written = {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")}
+    for number in (0, 2):
+        for file in (out / f"alpha-{number}").iterdir():
+            file.unlink()
+        (out / f"alpha-{number}").rmdir()
+    before = done.stat().st_mtime_ns
+
+    refused = cli(*words)
+    assert refused.returncode == 1
+    assert f"{done}: it is there already" in refused.stderr
+    assert not (out / "alpha-0").exists()
+
+    again = cli(*words, "--resume")
+    assert again.returncode == 0
+    assert f"{done}: it is there already, and is passed over" in again.stderr
+    assert {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")} == written
+    assert done.stat().st_mtime_ns == before
+
+
 def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both fill folders of their own; nothing of the first is lost."""
     monkeypatch.setattr(claim, "_flock", lambda: None)

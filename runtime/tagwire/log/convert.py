@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.batch_rules import BatchRules, Seen, refuse_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.claim import claimed
 from tagwire.log.errors import placed
@@ -196,6 +196,7 @@ class _Converter:
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
+                refuse_far(str(segment.path), piece.position, piece.batch, segment.base_offset or 0)
                 batches += piece.source_batches
                 batch, lost = self.conversion.convert(piece, segment)
                 losses.add(lost, str(segment.path), piece.position)

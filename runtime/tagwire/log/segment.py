@@ -1,5 +1,6 @@
 """A segment: a file of batches, with its indexes beside it."""
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +34,15 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
-        return self.path.stat().st_size
+        """Bytes of the file. Raises LogPathError where it is gone."""
+        return self.status().st_size
+
+    def status(self) -> os.stat_result:
+        """What the system says of the file. Raises LogPathError where it is gone."""
+        try:
+            return self.path.stat()
+        except OSError as error:
+            raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
 
     def batches(
         self,
