@@ -31,7 +31,8 @@ from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
-from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
+from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_batches
+from tagwire.records.conversion import converted_batch
 from tagwire.shown import shown
 
 __all__ = [
@@ -100,25 +101,27 @@ class Conversion:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
-    def convert(self, piece: Piece, segment: Segment) -> tuple[RecordBatch | None, tuple[RecordLoss, ...]]:
-        """The batch as it is to be, None for one that is left out; and what was lost.
+    def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
+        """The batch as it is to be, None for one that is left out; `losses` counts what was lost.
 
         Raises LogError for records that can't be read, EncodeError for a batch that the format can't carry.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
+        file = str(segment.path)
         if why:
-            return None, (RecordLoss("records", len(batch), why),)
+            losses.add((RecordLoss("records", len(batch), why),), file, piece.position)
+            return None
         codec = self.codec_of(piece)
         is_as_wanted = codec == batch.compression or len(batch) == 0
         if target.name == batch.format and is_as_wanted:
-            return batch, ()
+            return batch
         try:
-            return convert(batch, target, compression=codec)
+            return converted_batch(batch, target, lambda loss: losses.add((loss,), file, piece.position), codec)
         except DecodeError as error:
-            raise placed(error, str(segment.path), "TWL106", piece.position) from None
+            raise placed(error, file, "TWL106", piece.position) from None
         except EncodeError as error:
-            reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
+            reason = f"{error.reason}; in the batch at byte {piece.position} of {file}"
             name, version = error.message_name, error.version
             raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
 
@@ -198,8 +201,7 @@ class _Converter:
             for piece in self.conversion.pieces(segment):
                 refuse_far(str(segment.path), piece.position, piece.batch, segment.base_offset or 0)
                 batches += piece.source_batches
-                batch, lost = self.conversion.convert(piece, segment)
-                losses.add(lost, str(segment.path), piece.position)
+                batch = self.conversion.convert(piece, segment, losses)
                 skipped += batch is None
                 for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
                     output.append(self._seen(each, count))

@@ -7,9 +7,11 @@ behind the other, which stay together in what is built (`MessageSet`) and are
 read back one by one.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.compression import pack
 from tagwire.engines import DisagreementError
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from tagwire._engine import Gathering
     from tagwire._rebatch import RecordRun
 
-__all__ = ["BatchBuilder", "build"]
+__all__ = ["AT_ONCE", "BatchBuilder", "build"]
 
+AT_ONCE: Final = 1 << 16
+"""Records that are objects at a time, where a batch has more."""
+_INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _IGNORED = "ignore_message_attributes"
 
 
@@ -41,6 +46,7 @@ class BatchBuilder:
     __slots__ = (
         "__weakref__",
         "_gathering",
+        "_has_attributes",
         "_records",
         "append_time",
         "base_offset",
@@ -82,6 +88,7 @@ class BatchBuilder:
         self.format = format_of(format)
         self._gathering: Gathering | None = None
         self._records: list[Record] | None = None
+        self._has_attributes: bool | None = None
         self.compression = compression
         self.timestamp_type = timestamp_type
         self.append_time = append_time
@@ -160,6 +167,40 @@ class BatchBuilder:
         self.check()
         return self.batch() if self.format.records is not None else self.messages()
 
+    def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
+        """As `extend` and `build`, but some thousand records are objects at a time: the others are bytes by then.
+
+        In formats with a bit for it, the records' own attributes are left out unless `has_attributes`. Raises
+        EncodeError.
+        """
+        self._records = list(islice(records, AT_ONCE))
+        if len(self._records) < AT_ONCE:
+            return self.build()
+        self.check()
+        self._has_attributes = has_attributes
+        self.base_offset, self.base_timestamp = self.bases(self._records[0])
+        if self.format.records is None:
+            return self.messages(records)
+        head = self.head(self.base_offset, self.base_timestamp)
+        base = self.base_offset, self.base_timestamp
+        written, count = self.in_parts(records, lambda: self.written(head, *base))
+        return self.batch(written, count)
+
+    def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
+        """What `write` makes of the records, and of those that come behind them; and how many there were."""
+        data, count, last, latest = bytearray(), 0, -1, -1
+        while True:
+            try:
+                part = write()
+            except EncodeError as error:
+                raise _later(error, count) from None
+            data += part.data
+            count += len(self.records)
+            last, latest = max(last, part.last_offset), max(latest, part.max_timestamp)
+            if len(self.records) < AT_ONCE or not (following := list(islice(more, AT_ONCE))):
+                return Written(bytes(data), last, latest), count
+            self._records = following
+
     def build_run(self, run: "RecordRun") -> RecordBatch:
         """The batch of records that are bytes already (`tagwire.records.moving`), with this builder's base offset."""
         self.check()
@@ -189,12 +230,7 @@ class BatchBuilder:
         """A batch of the records, or of as many that are written already."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
-        head = self.values(
-            base_offset=base_offset,
-            base_timestamp=base_timestamp,
-            attributes=self.batch_attributes(),
-            **self.numbers,
-        )
+        head = self.head(base_offset, base_timestamp)
         codec = self.codec()
         found = self.written(head, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
@@ -207,6 +243,13 @@ class BatchBuilder:
         if "count" in format.fields:
             head[format.fields["count"].name] = self.count() if written is None else count
         return own_batch(format, format.encode_head(head))
+
+    def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
+        """What the head says whatever the records are."""
+        attributes = self.batch_attributes()
+        return self.values(
+            base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
+        )
 
     def top(self, highest: int) -> int:
         """The highest timestamp of the batch, where the records have `highest`."""
@@ -284,7 +327,10 @@ class BatchBuilder:
         values["compression"] = self.format.codecs.index(self.codec())
         values["timestamp_type"] = int(self.timestamp_type == "append")
         if _IGNORED in bits:
-            values[_IGNORED] = int(not any(record.attributes for record in self.records))
+            has_attributes = self._has_attributes
+            if has_attributes is None:
+                has_attributes = any(record.attributes for record in self.records)
+            values[_IGNORED] = int(not has_attributes)
         number = 0
         for name, value in values.items():
             number = bits[name].put(number, value) if name in bits else number
@@ -333,13 +379,14 @@ class BatchBuilder:
 
     # ------------------------------------------------------------ messages
 
-    def messages(self) -> RecordBatch:
-        """A wrapper, or messages one behind the other."""
+    def messages(self, more: Iterator[Record] | None = None) -> RecordBatch:
+        """A wrapper, or messages one behind the other; `more` are records behind those that the builder has."""
         codec = self.codec()
         is_relative = self.format.magic > 0 and codec != "none"
-        found = self.written_messages(self.bases(self.first())[0] if is_relative else 0)
+        base = self.bases(self.first())[0] if is_relative else 0
+        found, count = self.in_parts(more or iter(()), lambda: self.written_messages(base))
         if codec == "none":
-            return MessageSet(found.data, len(self.records), self.format)
+            return MessageSet(found.data, count, self.format)
         if not self.records:
             self.fail("records", "are none, but a wrapper holds at least one message")
         head = self.values(
@@ -380,6 +427,13 @@ class BatchBuilder:
         found = {**head, "key": record.key, "value": record.value}
         headers = self.headers(record)
         return {**found, "headers": headers} if headers else found
+
+
+def _later(error: EncodeError, before: int) -> EncodeError:
+    """The same error of records behind so many others."""
+    match = _INDEX.match(error.path)
+    path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
+    return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
 
 
 def build(

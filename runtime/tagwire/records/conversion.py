@@ -6,7 +6,9 @@ conversion without losses can be undone: the way back gives the same records
 and the same batch.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from tagwire.errors import EncodeError
@@ -14,14 +16,14 @@ from tagwire.layout import Array, Layout, Nested, Order, Sized
 from tagwire.layout_framing import key_of
 from tagwire.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
-from tagwire.records.building import BatchBuilder
+from tagwire.records.building import AT_ONCE, BatchBuilder
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
 
-__all__ = ["RecordLoss", "convert"]
+__all__ = ["RecordLoss", "convert", "converted_batch"]
 
 
 class RecordLoss:
@@ -66,21 +68,28 @@ def convert(
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
     target = format_of(to)
-    converter = _Conversion(batch, target, compression or batch.compression)
-    converted = converter.converted()
-    if converter.losses and on_loss == "error":
-        loss = converter.losses[0]
+    losses: list[RecordLoss] = []
+    converted = converted_batch(batch, target, losses.append, compression)
+    if losses and on_loss == "error":
+        loss = losses[0]
         reason = f"is {shown(loss.value)}, which {target.name} can't carry: {loss.reason}"
         raise EncodeError(reason, message_name=target.name, version=None, path=loss.path)
-    return converted, tuple(converter.losses)
+    return converted, tuple(losses)
+
+
+def converted_batch(
+    batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
+) -> RecordBatch:
+    """As `convert`; each loss is told as it is found, so that millions of them need not be kept."""
+    return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
 class _Conversion:
-    def __init__(self, batch: RecordBatch, target: Format, codec: str) -> None:
+    def __init__(self, batch: RecordBatch, target: Format, codec: str, tell: Callable[[RecordLoss], None]) -> None:
         self.batch = batch
         self.target = target
         self.codec = codec
-        self.losses: list[RecordLoss] = []
+        self.tell = tell
         self.has_records = batch._format.records is not None  # pyright: ignore[reportPrivateUsage]
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
@@ -88,7 +97,7 @@ class _Conversion:
         self.header_key, self.null_headers, self.header_order = header_form(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
-        self.losses.append(RecordLoss(path, value, reason))
+        self.tell(RecordLoss(path, value, reason))
 
     def converted(self) -> RecordBatch:
         batch, bits, fields = self.batch, self.target.bits, self.target.fields
@@ -106,9 +115,15 @@ class _Conversion:
             value = getattr(batch, name)
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
-        records = [self.record(index, record) for index, record in enumerate(batch)]
-        settings |= self.extent(records)
-        return BatchBuilder(self.target, **settings).extend(records).build()
+        records = (self.record(index, record) for index, record in enumerate(batch))
+        begun = list(islice(records, AT_ONCE))
+        if len(begun) < AT_ONCE:
+            settings |= self.extent(begun[:1], begun[-1:])
+            return BatchBuilder(self.target, **settings).extend(begun).build()
+        (last,) = deque(batch, 1)
+        settings |= self.extent(begun[:1], [last])
+        has_attributes = any(record.attributes for record in batch)
+        return BatchBuilder(self.target, **settings).build_of(chain(begun, records), has_attributes=has_attributes)
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
         """Whether the target has a place of this name; what has none is lost."""
@@ -123,8 +138,8 @@ class _Conversion:
         self.lose("compression", name, "the codec does not exist there; the records are not packed")
         return "none"
 
-    def extent(self, records: list[Record]) -> dict[str, Any]:
-        """Offsets, timestamps and records of the batch that its records alone do not give."""
+    def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
+        """Offsets, timestamps and records of the batch that its records alone do not give; these are two of them."""
         batch = self.batch
         if self.target.records is not None and self.has_records:
             return {
@@ -135,12 +150,12 @@ class _Conversion:
             }
         if self.target.records is not None:
             return {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
-        if not records:
+        if not last:
             self.lose("records", (), "an empty batch is no message at all")
             return {"compression": "none"}
-        if records[-1].offset != batch.last_offset:
+        if last[0].offset != batch.last_offset:
             self.lose("last_offset", batch.last_offset, "a message set ends with its last message")
-        if records[0].offset != batch.base_offset:
+        if first[0].offset != batch.base_offset:
             self.lose("base_offset", batch.base_offset, "a message set begins with its first message")
         return {}
 

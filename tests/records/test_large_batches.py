@@ -1,0 +1,54 @@
+"""A batch of many records is converted some at a time, and comes out as it would all at once."""
+
+from typing import Any
+
+import pytest
+
+from tagwire import EncodeError
+from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, formats
+
+_FORMATS = ("v0", "v1", "v2", "v3", "kip87", "kip82-int")
+
+
+def records(count: int = 10, attributes: int = 0) -> list[Record]:
+    last = [Record(count * 2, 900 - count, b"k", b"v", attributes=attributes)]
+    return [Record(2 * n, 300 + n, b"k%d" % n if n % 3 else None, b"v" * n) for n in range(count)] + last
+
+
+@pytest.fixture(params=[2, 3, 5, 11])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Builds and converts with so few records at a time."""
+
+    def few() -> None:
+        monkeypatch.setattr(building, "AT_ONCE", request.param)
+        monkeypatch.setattr(conversion, "AT_ONCE", request.param)
+
+    return few
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("to", _FORMATS)
+@pytest.mark.parametrize("source", ["v1", "v2", "v3"])
+def test_a_batch_in_parts_is_the_batch_at_once(source: str, to: str, codec: str, at_once: Any) -> None:
+    batch = build(records(), source, compression="gzip")
+    whole, losses = convert(batch, to, compression=codec)
+    at_once()
+    again, told = convert(batch, to, compression=codec)
+    assert again.encode() == whole.encode()
+    assert sorted(map(repr, told)) == sorted(map(repr, losses))
+
+
+def test_attributes_of_a_late_record_are_kept(at_once: Any) -> None:
+    batch = build(records(attributes=4), "v2")
+    whole = convert(batch, "v3")[0].encode()
+    at_once()
+    assert convert(batch, "v3")[0].encode() == whole
+
+
+def test_a_record_that_cannot_be_written_is_named_by_its_number(at_once: Any) -> None:
+    bad = [*records(), Record(1 << 40, 5, b"k", b"v")]
+    at_once()
+    for target in ("v2", "v3"):
+        with pytest.raises(EncodeError) as raised:
+            BatchBuilder(formats.format_of(target)).build_of(iter(bad))
+        assert raised.value.path.startswith("records[11]")
