@@ -61,6 +61,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
         try:
             batch = scan.batch(position)
         except LogError as error:
+            scan.expect_damage()
             end = _next(scan, position, last)
             yield Damage(position, end, error)
             position = end
@@ -108,8 +109,10 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 def _is_whole(scan: Scan, position: int, last: int) -> bool:
     try:
         batch = scan.batch(position)
+        if batch.last_offset <= last:
+            return False
         for _ in batch:
             pass
+        return last < batch.base_offset <= batch.last_offset
     except DecodeError:
         return False
-    return last < batch.base_offset <= batch.last_offset

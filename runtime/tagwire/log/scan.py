@@ -20,6 +20,7 @@ from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.log.file_bytes import Bytes
+from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch, format_of
 from tagwire.records.reading import batch_at, read_outline
 from tagwire.varint import read_uvarint
@@ -31,9 +32,11 @@ _LAST_DELTA: Final = Struct(">i")
 _LAST_DELTA_AT: Final = 23
 _LAST_DELTA_END: Final = 27
 _LENGTH_END: Final = 12
+_MAGIC_AT: Final = 16
 _LEAST: Final = {0: 14, 1: 22, 2: 49}
 """The least that a length may say, by magic byte."""
 _BY_MAGIC: Final = ("v0", "v1", "v2")
+_VARINTS: Final = "v3"
 _LONGEST_HEAD: Final = 64
 """Where the length of a batch ends at the latest, whatever its format."""
 _ZEROS: Final = bytes(1 << 16)
@@ -56,6 +59,7 @@ class Scan:
         self.data = data
         self.known: Format | None = None if format == "auto" else format_of(format)
         self.limits = limits
+        self._sums: SumCheck | None = None
         self._clear = ""
         """The format of the batch whose size was asked for last, where its head leaves no doubt."""
 
@@ -91,12 +95,28 @@ class Scan:
 
     def batch(self, position: int) -> RecordBatch:
         """The batch at this position, its checksum held against its bytes. Raises LogError."""
-        data = self.data[position : position + self.size(position)]
+        size = self.size(position)
+        if self._sums is not None:
+            self._sums.refuse_wrong(position, size, self._formats(position))
+        data = self.data[position : position + size]
         try:
             return batch_at(data, 0, self.known or (format_of(self._clear) if self._clear else None), self.limits)
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
+
+    def expect_damage(self) -> None:
+        """From now on many places may be tried that are no batches: a wrong checksum is found at once."""
+        self._sums = self._sums or SumCheck(self.file, self.data)
+
+    def _formats(self, position: int) -> list[Format]:
+        """The formats that the batch may be of whose size was asked for last."""
+        if self.known:
+            return [self.known]
+        if self._clear:
+            return [format_of(self._clear)]
+        magic = self.data[position + _MAGIC_AT : position + _MAGIC_AT + 1][0]
+        return [format_of(_BY_MAGIC[magic]), format_of(_VARINTS)]
 
     def outline(self, position: int) -> RecordBatch:
         """The head of the batch at this position; its checksum is not looked at. Raises LogError."""
@@ -153,6 +173,7 @@ class Scan:
         if magic not in _LEAST:
             if not v3:
                 refuse(self.file, "TWL103", position + 16, f"magic {magic}", "0, 1, 2 or 3")
+            self._clear = _VARINTS
             return v3
         if length < _LEAST[magic]:
             if not v3:
