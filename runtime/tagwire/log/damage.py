@@ -99,11 +99,23 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
                 position = end - _LONGEST + 1
                 continue
             position = start + match.start()
+            if not _has_room(window, match.start(), len(data) - position):
+                position += 1
+                continue
         if data[position : position + _ZERO_HEAD].strip(b"\0"):
             yield position
             position += 1
         else:
             position = max(position, scan.zeros_end(position) - _ZERO_HEAD) + 1
+
+
+def _has_room(window: bytes, at: int, left: int) -> bool:
+    """Whether a length that may be meant fits into what is left: most places fail here, without an error made."""
+    head = window[at : at + _LONGEST]
+    length = int.from_bytes(head[8:12], "big")
+    if len(head) > 16 and head[16] <= 2 and length <= left:
+        return True
+    return 3 in head[13:]  # behind a length of v3
 
 
 def _is_whole(scan: Scan, position: int, last: int) -> bool:

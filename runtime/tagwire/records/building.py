@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_ONCE", "BatchBuilder", "build"]
 
-AT_ONCE: Final = 1 << 16
+AT_ONCE: Final = 1 << 14
 """Records that are objects at a time, where a batch has more."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _IGNORED = "ignore_message_attributes"
