@@ -116,8 +116,8 @@ class _Verifier:
         yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
         for rule in beside:
             yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
-        for path, error in faults:
-            yield FileReport(path, 0, 0, _size(path), [_fault(path, error)])
+        for path, fault in faults:
+            yield FileReport(path, 0, 0, _size(path), [_fault(path, fault)])
 
     def _read(self, segment: Segment, scan: Scan, beside: list[IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
