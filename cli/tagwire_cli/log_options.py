@@ -15,6 +15,7 @@ __all__ = [
     "json_option",
     "new_format_option",
     "only_format_option",
+    "output_options",
     "paths_argument",
     "whatif_options",
 ]
@@ -58,6 +59,22 @@ def _with_formats(function: F) -> F:
         return function(*words, format=formats_of(format, only=only_format), **options)
 
     return cast(F, called)
+
+
+def output_options(function: F) -> F:
+    """The options `--output` and `--resume` of who writes partitions."""
+    for option in (
+        click.option("--resume", "resumes", is_flag=True, help="Pass over partitions that are in DIR already."),
+        click.option(
+            *("--output", "output"),
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where the partitions are written.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def conversion_options(function: F) -> F:

@@ -56,6 +56,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
+    from tagwire_generator.output import write_atomically
     from tagwire_generator.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -72,7 +73,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
             continue
         changed += 1
         if not check:
-            _write(file, text)
+            write_atomically(file, text)
         verb = "would change" if check else "written"
         say(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
     if check and changed:
@@ -123,10 +124,3 @@ def _left(settings: "Settings", check: "Check") -> list["Finding"]:
 
     judged = judge(check.findings(), settings.exemptions, datetime.date.today())
     return [each for each in judged.findings if each.severity in _REFUSED]
-
-
-def _write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    draft = file.with_name(f".{file.name}.new")
-    draft.write_bytes(text.encode())
-    draft.replace(file)

@@ -16,7 +16,8 @@ from pyspark.sql.types import StructType
 from tagwire.errors import DecodeError
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.rebuilding import head_of
 from tagwire.shown import plain
@@ -133,7 +134,7 @@ class _Segment:
         """Every byte as a piece; how many batches there are, and how many of them are kept whole."""
         made.begin(0)
         batches = kept = 0
-        with mapped(self.path) as data:
+        with open_file(self.path) as data:
             scan = Scan(str(self.path), data, self.how.formats)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):

@@ -110,16 +110,17 @@ cdef class RecordColumns:
 
     # ------------------------------------------------------------ rows
 
-    def walk(self, data, int64_t end):
-        """Read the batches that begin before `end`: "done", "full", or why Python has to see to the next one:
-        "refused" for what its format must refuse, "unclear" for what may well be right."""
+    def walk(self, data, int64_t start, int64_t end):
+        """Read the batches that begin before `end` in a window of the file that begins at `start`: "done", "full", or
+        why Python has to see to the next one: "refused" for what its format must refuse, "unclear" for what may well
+        be right. A batch that is cut off by the window is refused as well. While one is open, the window stays."""
         cdef Py_buffer view
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>view.buf
-            self.b.size = view.len
-            self.b.end = min(end, view.len)
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # positions are those of the file
+            self.b.size = start + view.len
+            self.b.end = min(end, self.b.size)
             with nogil:
                 halt = tw_walk_batches(&self.b)
             while halt == TW_PACKED:

@@ -21,9 +21,10 @@ from tagwire.log.column_table import batch_values, is_uniform, record_values, ro
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
 from tagwire.log.payloads import Payload
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 from tagwire.shown import plain
@@ -206,7 +207,7 @@ class Pass:
         """The rows of these files as arrays. Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
-                with mapped(segment.path) as data:
+                with open_file(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.wanted.formats, self.wanted.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
                     self.rows.begin(plain(scan.file), position, first_offset)
@@ -220,11 +221,16 @@ class Pass:
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
         """Full arrays on the way through a file, or of its batches before `end`; what is left stays in the rows."""
-        rows = self.rows
-        while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
+        rows, window = self.rows, _Window(scan)
+        stop = len(scan.data) if end is None else end
+        while True:
+            halt = rows.walk(window.data, window.start, stop)
             if halt == "full":
                 yield rows.take()
-                scan.let_go(rows.position)
+                continue
+            if rows.position >= stop:
+                return
+            if self.is_native and window.turn(rows.position):
                 continue
             if rows.index == 0 and scan.ends_at(rows.position):
                 return
@@ -274,6 +280,26 @@ class Pass:
             self.rows.leave(end, piece.batch.last_offset)
 
 
+class _Window:
+    """The part of a file that the native loop has before it: some batches, the first and maybe others whole."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.data = b""
+        self.start = 0
+
+    def turn(self, position: int) -> bool:
+        """Begin with the batch at a position, unless the window has all of it, or nobody can say how long it is."""
+        try:
+            size = self.scan.size(position)
+        except LogError:
+            return False
+        if self.start <= position and position + size <= self.start + len(self.data):
+            return False
+        self.data, self.start = window_of(self.scan.data, position, size), position
+        return True
+
+
 # ---------------------------------------------------------------- who gathers rows
 
 
@@ -318,7 +344,7 @@ class GatheredRows:
         if last_offset is not None:
             self.last_offset = last_offset
 
-    def walk(self, data: Any, end: int) -> str:
+    def walk(self, data: Any, start: int, end: int) -> str:
         """Why Python has to see to the next batch; "done" where there is none."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

@@ -1,41 +1,34 @@
 """One way through the bytes of a segment: where its batches begin, and the batches.
 
-A segment may be larger than memory, so it is mapped, and each batch is copied
-out of the map when its turn comes: nothing that is handed out keeps the file
-open. Where a batch ends is asked of its head alone, so that what lies before a
-wanted offset is passed over, not read.
+A segment may be larger than memory, so each batch is read when its turn comes
+(`tagwire.log.file_bytes`): nothing that is handed out keeps the file open. Where
+a batch ends is asked of its head alone, so that what lies before a wanted offset
+is passed over, not read.
 
 A segment that is written to may be preallocated: zeros up to its full size
 stand behind its last batch. No batch begins with zeros, since it has a length;
 so nothing but zeros up to the end of the file is the end of the data.
 """
 
-import mmap
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from mmap import PAGESIZE
-from os import SEEK_END
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
+from tagwire.log.file_bytes import Bytes
+from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
 from tagwire.records.head_places import LONGEST
 from tagwire.records.reading import batch_at, read_outline
 
-__all__ = ["Place", "Scan", "mapped"]
-
-Bytes = bytes | mmap.mmap
+__all__ = ["Place", "Scan"]
 
 _HEAD: Final = 17
 """Bytes of a head up to the magic byte of v0, v1 and v2."""
 _ZEROS: Final = bytes(1 << 16)
-_HELD: Final = 16 << 20
-"""Bytes of a map that stay in memory behind the place that is read."""
 
 
 class Place(NamedTuple):
@@ -47,22 +40,6 @@ class Place(NamedTuple):
     last_offset: int
 
 
-@contextmanager
-def mapped(path: Path) -> Generator[Bytes]:
-    """The bytes of a file, mapped. Raises LogPathError where it can't be read."""
-    try:
-        with path.open("rb") as file:
-            is_empty = file.seek(0, SEEK_END) == 0  # nothing can't be mapped
-            data = b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
-    if isinstance(data, bytes):
-        yield data
-        return
-    with data:
-        yield data
-
-
 class Scan:
     """The batches of one file; `format` as for `tagwire.records.read_batches`."""
 
@@ -71,7 +48,9 @@ class Scan:
         self.data = data
         self.formats = format_set(format)
         self.limits = limits
-        self._held_from = 0
+        self._sums: SumCheck | None = None
+        self._found: list[Format] = []
+        """The formats that the batch may have whose size was asked for last."""
         self._clear: Format | None = None
         """The format of the batch whose size was asked for last, where its head leaves no doubt."""
 
@@ -103,12 +82,14 @@ class Scan:
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
                 return position + len(chunk) - len(rest)
             position += len(chunk)
-            self.let_go(position)
         return position
 
     def batch(self, position: int) -> RecordBatch:
         """The batch at this position, its checksum held against its bytes. Raises LogError."""
-        data = self.data[position : position + self.size(position)]
+        size = self.size(position)
+        if self._sums is not None:
+            self._sums.refuse_wrong(position, self._found)
+        data = self.data[position : position + size]
         try:
             if self._clear is not None:
                 return read_batch(data, 0, self._clear, self.limits)
@@ -116,6 +97,10 @@ class Scan:
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
+
+    def expect_damage(self) -> None:
+        """From now on many places may be tried that are no batches: a wrong checksum is found at once."""
+        self._sums = self._sums or SumCheck(self.file, self.data)
 
     def outline(self, position: int) -> RecordBatch:
         """The head of the batch at this position; its checksum is not looked at. Raises LogError."""
@@ -145,12 +130,10 @@ class Scan:
             offset += _number(head, places.last_delta_at, 4)
         return Place(position, size, offset)
 
-    def let_go(self, position: int) -> None:
-        """Give back the pages before this position: what was read of a map counts as the memory of its reader."""
-        end = position // PAGESIZE * PAGESIZE
-        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and end > self._held_from:
-            self.data.madvise(mmap.MADV_DONTNEED, self._held_from, end - self._held_from)
-        self._held_from = end
+    def forget(self) -> None:
+        """Read the file anew from now on: somebody has written to it."""
+        if not isinstance(self.data, bytes):
+            self.data.forget()
 
     # ------------------------------------------------------------ lengths
 
@@ -159,11 +142,9 @@ class Scan:
 
         Where it may be of two formats, the bytes of the longer one.
         """
-        if not 0 <= position - self._held_from < _HELD:
-            self.let_go(position)
         head = self.data[position : position + LONGEST]
         left = len(self.data) - position
-        found = self.formats.candidates(head, 0, left)
+        found = self._found = self.formats.candidates(head, 0, left)
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _HEAD:

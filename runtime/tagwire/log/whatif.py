@@ -18,8 +18,8 @@ from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.rebatching import Piece
 from tagwire.log.segment import Segment
-from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of
-from tagwire.records.conversion import left_out
+from tagwire.records import Format, RecordBatch, RecordLoss, format_of
+from tagwire.records.conversion import converted_batch, left_out
 
 __all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
 
@@ -164,18 +164,19 @@ class WhatIf:
             measure.left_out += 1
             self._lose(piece, segment, RecordLoss("records", count, why))
             return
+        losses, file = LossReport(), str(segment.path)
         try:
-            converted, losses = convert(batch, after, compression=codec)
+            converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
             measure.seconds += process_time() - begun
-            reference, _ = convert(batch, before, compression=codec)
-            plain = converted if codec == "none" else convert(batch, after, compression="none")[0]
-            reference_plain = reference if codec == "none" else convert(batch, before, compression="none")[0]
+            reference = converted_batch(batch, before, _ignore, codec)
+            plain = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
+            reference_plain = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
         except EncodeError as error:
             measure.left_out += 1
             measure.refused += 1
             self._lose(piece, segment, RecordLoss(error.path, None, f"refused: {error.reason}"))
             return
-        self.losses.add(losses, str(segment.path), piece.position)
+        self.losses.merge(losses)
         measure.batches += 1
         measure.records += count
         measure.packed_before += reference.size
@@ -200,6 +201,10 @@ class WhatIf:
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
         return found or {"": Measure()}
+
+
+def _ignore(loss: RecordLoss) -> None:
+    """What is lost is told once."""
 
 
 def _head(batch: RecordBatch) -> int:

@@ -7,9 +7,11 @@ behind the other, which stay together in what is built (`MessageSet`) and are
 read back one by one.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.compression import pack
 from tagwire.engines import DisagreementError
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
     from tagwire._engine import Gathering
     from tagwire._rebatch import RecordRun
 
-__all__ = ["BatchBuilder", "build"]
+__all__ = ["AT_ONCE", "BatchBuilder", "build"]
 
+AT_ONCE: Final = 1 << 14
+"""Records that are objects at a time, where a batch has more."""
+_INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _IGNORED = "ignore_message_attributes"
 
 
@@ -42,6 +47,7 @@ class BatchBuilder:
     __slots__ = (
         "__weakref__",
         "_gathering",
+        "_has_attributes",
         "_records",
         "append_time",
         "as_read",
@@ -90,6 +96,7 @@ class BatchBuilder:
         self.format = format_of(format)
         self._gathering: Gathering | None = None
         self._records: list[Record] | None = None
+        self._has_attributes: bool | None = None
         self.compression = compression
         self.timestamp_type = timestamp_type
         self.append_time = append_time
@@ -170,6 +177,41 @@ class BatchBuilder:
         self.check()
         return self.batch() if self.format.records is not None else self.messages()
 
+    def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
+        """As `extend` and `build`, but some thousand records are objects at a time: the others are bytes by then.
+
+        In formats with a bit for it, the records' own attributes are left out unless `has_attributes`. Raises
+        EncodeError.
+        """
+        self._records = list(islice(records, AT_ONCE))
+        if len(self._records) < AT_ONCE:
+            return self.build()
+        self.check()
+        self._has_attributes = has_attributes
+        self.base_offset, self.base_timestamp = self.bases(self._records[0])
+        if self.format.records is None:
+            return self.messages(records)
+        head = self.head(self.base_offset, self.base_timestamp)
+        base = self.base_offset, self.base_timestamp
+        written, count = self.in_parts(records, lambda: self.written(head, *base))
+        return self.batch(written, count)
+
+    def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
+        """What `write` makes of the records, and of those that come behind them; and how many there were."""
+        data, count, last, latest = bytearray(), 0, -1, -1
+        while True:
+            try:
+                self.check_records()
+                part = write()
+            except EncodeError as error:
+                raise _later(error, count) from None
+            data += part.data
+            count += len(self.records)
+            last, latest = max(last, part.last_offset), max(latest, part.max_timestamp)
+            if len(self.records) < AT_ONCE or not (following := list(islice(more, AT_ONCE))):
+                return Written(bytes(data), last, latest), count
+            self._records = following
+
     def build_run(self, run: "RecordRun") -> RecordBatch:
         """The batch of records that are bytes already (`tagwire.records.moving`), with this builder's base offset."""
         self.check()
@@ -184,14 +226,17 @@ class BatchBuilder:
         for name, flag in self.flags.items():
             if flag and name not in self.format.bits:
                 self.fail(name, "is set, but the format has no bit for it")
-        if not {*map(type, self._records or ())} <= {Record}:
-            for index, record in enumerate(self.records):
-                if Record not in type(record).__mro__:
-                    self.fail(f"records[{index}]", f"{shown(record)} is no Record")
+        self.check_records()
         if self.timestamp_type not in ("create", "append"):
             self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
+
+    def check_records(self) -> None:
+        if not {*map(type, self._records or ())} <= {Record}:
+            for index, record in enumerate(self.records):
+                if Record not in type(record).__mro__:
+                    self.fail(f"records[{index}]", f"{shown(record)} is no Record")
 
     def fail(self, path: str, reason: str) -> NoReturn:
         """Raise the error for a field of the batch."""
@@ -203,12 +248,7 @@ class BatchBuilder:
         """A batch of the records, or of as many that are written already."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
-        head = self.values(
-            base_offset=base_offset,
-            base_timestamp=base_timestamp,
-            attributes=self.batch_attributes(),
-            **self.numbers,
-        )
+        head = self.head(base_offset, base_timestamp)
         codec = self.codec()
         found = self.written(head, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
@@ -221,6 +261,13 @@ class BatchBuilder:
         if "count" in format.fields:
             head[format.fields["count"].name] = self.count() if written is None else count
         return own_batch(format, format.encode_head(head))
+
+    def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
+        """What the head says whatever the records are."""
+        attributes = self.batch_attributes()
+        return self.values(
+            base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
+        )
 
     def top(self, highest: int) -> int:
         """The highest timestamp of the batch, where the records have `highest`."""
@@ -307,7 +354,9 @@ class BatchBuilder:
 
     def ignores_attributes(self) -> bool:
         """Whether records have no attributes of their own: where none has any, unless the builder was told."""
-        has_any = any(record.attributes for record in self.records)
+        has_any = self._has_attributes
+        if has_any is None:
+            has_any = any(record.attributes for record in self.records)
         if has_any and self.ignore_message_attributes:
             self.fail(_IGNORED, "is set, but records have attributes")
         told = self.ignore_message_attributes
@@ -370,14 +419,14 @@ class BatchBuilder:
 
     # ------------------------------------------------------------ messages
 
-    def messages(self) -> RecordBatch:
-        """A wrapper, or messages one behind the other."""
+    def messages(self, more: Iterator[Record] | None = None) -> RecordBatch:
+        """A wrapper, or messages one behind the other; `more` are records behind those that the builder has."""
         codec = self.codec()
-        self.put_headers_in_order()
         is_relative = self.format.magic > 0 and codec != "none"
-        found = self.written_messages(self.bases(self.first())[0] if is_relative else 0)
+        base = self.bases(self.first())[0] if is_relative else 0
+        found, count = self.in_parts(more or iter(()), lambda: self.written_messages(base))
         if codec == "none":
-            return MessageSet(found.data, len(self.records), self.format)
+            return MessageSet(found.data, count, self.format)
         if not self.records:
             self.fail("records", "are none, but a wrapper holds at least one message")
         head = self.values(
@@ -390,6 +439,7 @@ class BatchBuilder:
 
     def written_messages(self, base: int) -> Written:
         """The messages, whose offsets are counted from `base`."""
+        self.put_headers_in_order()
         written: Written | Refusal = Refusal.NONE_TRIED
         if self.timestamp_type == "create":
             written = write_natively(self.format, self.records, {}, base, 0)
@@ -424,6 +474,13 @@ class BatchBuilder:
         found = {**head, "key": record.key, "value": record.value}
         headers = self.headers(record)
         return {**found, "headers": headers} if headers else found
+
+
+def _later(error: EncodeError, before: int) -> EncodeError:
+    """The same error of records behind so many others."""
+    match = _INDEX.match(error.path)
+    path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
+    return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
 
 
 def build(
