@@ -53,6 +53,9 @@ def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     if "records" in results:
         title = "Record batches (v2) of 1000 records of 100 bytes: CPU time; in brackets how many times tagwire's"
         yield title, records_table(results["records"])
+    if "objects" in results:
+        title = "Around the codec, on the MetadataResponse: CPU time, and how many times that of the call beside it"
+        yield title, _objects(results["objects"])
     yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
     yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
     yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
@@ -120,6 +123,12 @@ def time_text(microseconds: float | None) -> str:
     if microseconds is None:
         return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"
+
+
+def _objects(rows: Sequence[dict[str, Any]]) -> Table:
+    table: Table = [("call", "time", "beside", "ratio")]
+    table += [(row["call"], time_text(row["microseconds"]), row["beside"], str(Ratio(*row["ratio"]))) for row in rows]
+    return table
 
 
 def _imports(rows: Sequence[dict[str, Any]]) -> Table:
@@ -196,8 +205,10 @@ tree.
   serializers, are imported when it is first encoded or decoded.
 * **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
   (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
-  makes a memoryview of each bytes field, costs most. A refused input is read twice, the second time for the place of
-  the fault, but what was read first is dropped before. Some 0.2 MB of a peak do not depend on the input. The tests
-  hold peak memory below 150 times the input and a fixed part.
+  makes a memoryview of each bytes field, costs most. Some 0.2 MB of a peak do not depend on the input. The tests hold
+  peak memory below 150 times the input and a fixed part.
+* **Around the codec.** Refusing beside accepting: the same message with its last byte cut off, so that all is decoded
+  before the fault is found. `trace` beside `decode`: until its nodes are looked at, a trace is rows of numbers.
+  `encoded_size` beside `encode`: it walks the values and writes nothing.
 
 ![How many times tagwire's time each library takes](benchmarks.svg)"""

@@ -17,6 +17,7 @@ import imports
 import java_process
 import java_row
 import memory
+import objects
 import records
 import report
 import speed
@@ -68,6 +69,9 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "java": _java(rounds=rounds, seconds=seconds),
         "records": records.measure_records(rounds=rounds, seconds=seconds, progress=_progress),
         "columns": columns.measure_columns(rounds=min(rounds, 9), count=count, progress=_progress),
+        "objects": objects.measure_objects(
+            Tagwire().contenders()["MetadataResponse"], rounds=rounds, seconds=seconds, progress=_progress
+        ),
         "held": memory.held(libraries),
         "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
     }

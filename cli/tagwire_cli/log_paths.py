@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def work_of(
                 raise LogPathError(f"{partition.path}: {seen[target]} goes to the same folder, {target}")
             seen[target] = partition.path
             if resumes and target.exists():
-                click.echo(f"tagwire: {target}: it is there already, and is passed over", err=True)
+                say(f"tagwire: {target}: it is there already, and is passed over", err=True)
                 continue
             refuse_existing(target)
             left.append((partition, target))

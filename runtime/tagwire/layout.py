@@ -84,22 +84,21 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 class Sized(Plain):
     """Text or bytes with a length before them, or, where `length` is None, to the end of the enclosing extent."""
 
-    __slots__ = ("length", "nullable", "wire")
+    __slots__ = ("length", "longest", "nullable", "wire")
 
     def __init__(self, wire: WireType, length: LengthCode | None, *, nullable: bool) -> None:
         self.wire = wire
         self.length = length
         self.nullable = nullable
+        self.longest = STRING_MAX if wire.family == "text" and length in (INT16, COMPACT) else UVARINT_MAX
+        """The most bytes that it may have: Kafka bounds the strings of messages, but not those of records."""
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in super().given() if name != "longest"]
 
     @property
     def minimum(self) -> int:
         return self.length.width if self.length else 0
-
-    @property
-    def longest(self) -> int:
-        """The most bytes that it may have: Kafka bounds the strings of messages, but not those of records."""
-        bounded = self.wire.family == "text" and self.length in (INT16, COMPACT)
-        return STRING_MAX if bounded else UVARINT_MAX
 
     def __str__(self) -> str:
         return _text(self, self.wire.name)

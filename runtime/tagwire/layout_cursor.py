@@ -9,12 +9,12 @@ from struct import unpack_from
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.layout import Layout, LengthCode
+from tagwire.layout import Layout, LengthCode, Type
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.varint import UVARINT_MAX, from_zigzag
 
 if TYPE_CHECKING:
-    from tagwire.tracer import Recorder
+    from tagwire.spans import Recorder
 
 __all__ = ["LayoutCursor", "byte_count", "dotted"]
 
@@ -86,10 +86,10 @@ class LayoutCursor:
 
     # ------------------------------------------------------------ recording
 
-    def open(self, type_text: str, offset: int) -> None:
-        """A node of the trace begins, if there is one."""
+    def open(self, what: "Type | str", offset: int) -> None:
+        """A node of the trace begins, if there is one: of a type, or of what a text says."""
         if self.recorder is not None:
-            self.recorder.open(dotted(self.path), type_text, offset)
+            self.recorder.open(self.path, what, offset)
 
     def note(self, value: Any) -> None:
         """What the innermost open node of the trace holds."""

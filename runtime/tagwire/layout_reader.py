@@ -42,7 +42,7 @@ from tagwire.varint import from_zigzag
 from tagwire.wire import new, uuid_of
 from tagwire.wire_types import WireType
 
-__all__ = ["LayoutReader", "decode", "holds"]
+__all__ = ["LayoutReader", "TagFields", "decode", "holds"]
 
 
 def decode(
@@ -68,9 +68,14 @@ class LayoutReader(FramedCursor):
         self.note(True)
         value = self.struct(self.layout.root, ())
         self.close()
-        if whole and self.left:
-            self.deviate(f"{byte_count(self.left)} after the message", "its end")
+        if whole:
+            self.end_of_message()
         return value
+
+    def end_of_message(self) -> None:
+        """Refuse bytes behind the message."""
+        if self.left:
+            self.deviate(f"{byte_count(self.left)} after the message", "its end")
 
     # ------------------------------------------------------------ structs and their fields
 
@@ -92,19 +97,24 @@ class LayoutReader(FramedCursor):
             if item.condition is not None and not holds(item.condition, scopes):
                 values[item.name] = item.default_value()
                 continue
-            self.path.append(item.name)
-            plain = item.is_plain and not struct.checks
-            values[item.name] = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
-            self.path.pop()
+            values[item.name] = self.field(item, struct, scopes)
         if isinstance(section, TaggedSection):
             self.tagged_section(section, scopes)
         if struct.is_enclosed:
             self.exhausted(struct.name)
 
+    def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
+        """An item that is there."""
+        self.path.append(item.name)
+        plain = item.is_plain and not struct.checks
+        value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
+        self.path.pop()
+        return value
+
     def value(self, type: Type, scopes: Scopes) -> Any:
         if self.recorder is None:
             return self.read(type, scopes)
-        self.open(str(type), self.pos)
+        self.open(type, self.pos)
         value = self.read(type, scopes)
         if not isinstance(type, Array | Nested):
             self.note(value)
@@ -197,12 +207,15 @@ class LayoutReader(FramedCursor):
     def elements_to_end(self, type: Array, scopes: Scopes) -> tuple[Any, ...]:
         values: list[Any] = []
         while self.left:
-            self.elements += 1
-            self.bound("elements", self.elements)
+            self.one_more_element()
             values.append(self.element(type, len(values), scopes))
         self.note(len(values))
         self.in_order(type, tuple(values))
         return tuple(values)
+
+    def one_more_element(self) -> None:
+        self.elements += 1
+        self.bound("elements", self.elements)
 
     def element(self, type: Array, index: int, scopes: Scopes) -> Any:
         self.path.append(index)
@@ -237,34 +250,45 @@ class LayoutReader(FramedCursor):
         if count * 2 > self.left:
             self.fail(f"{count} tagged fields", f"at most {self.left // 2} in the {byte_count(self.left)} left", start)
         self.note(count)
-        fields = _Fields(section.fields)
+        fields = TagFields(section.fields)
         last = -1
         for _ in range(count):
-            start = self.pos
-            last = self.ascending(self.uvarint(), last, start)
-            size = self.uvarint()
-            self.tagged_field(fields, last, size, start, scopes)
+            last = self.tagged_entry(fields, last, scopes)
         self.finish_section(fields, scopes[-1])
         self.close()
 
-    def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
+    def tagged_entry(self, fields: "TagFields", last: int, scopes: Scopes) -> int:
+        """One entry, behind that of tag `last`; gives its tag."""
         start = self.pos
-        self.open("optional fields", start)
-        fields = _Fields(section.fields)
+        tag = self.ascending(self.uvarint(), last, start)
+        self.tagged_field(fields, tag, self.uvarint(), start, scopes)
+        return tag
+
+    def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
+        self.open("optional fields", self.pos)
+        fields = TagFields(section.fields)
         count = 0
-        last = -1
-        while size := self.optional_length(section):
-            (tag,) = unpack_from(">H", self.buf, self.take(2))
-            last = self.ascending(tag, last, start)
-            size -= 2 if section.counts_tag else 0
-            if size < 1:
-                self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
-            self.tagged_field(fields, tag, size, start, scopes)
-            start = self.pos
+        last = self.optional_entry(section, fields, -1, scopes)
+        while last is not None:
             count += 1
+            last = self.optional_entry(section, fields, last, scopes)
         self.note(count)
         self.finish_section(fields, scopes[-1])
         self.close()
+
+    def optional_entry(self, section: OptionalBuffer, fields: "TagFields", last: int, scopes: Scopes) -> int | None:
+        """One entry, behind that of tag `last`; gives its tag, None at the end of the buffer."""
+        start = self.pos
+        size = self.optional_length(section)
+        if size == 0:
+            return None
+        (tag,) = unpack_from(">H", self.buf, self.take(2))
+        self.ascending(tag, last, start)
+        size -= 2 if section.counts_tag else 0
+        if size < 1:
+            self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
+        self.tagged_field(fields, tag, size, start, scopes)
+        return int(tag)
 
     def optional_length(self, section: OptionalBuffer) -> int:
         """The length of the next entry, 0 at the end of the buffer."""
@@ -280,7 +304,7 @@ class LayoutReader(FramedCursor):
             self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
         return tag
 
-    def tagged_field(self, fields: "_Fields", tag: int, size: int, start: int, scopes: Scopes) -> None:
+    def tagged_field(self, fields: "TagFields", tag: int, size: int, start: int, scopes: Scopes) -> None:
         """The value of a tagged field whose tag and size, from `start` on, have been read."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
@@ -315,13 +339,17 @@ class LayoutReader(FramedCursor):
         if self.strict:
             self.end = stated
         value = self.value(field.type, scopes)
-        if self.pos != stated:
-            after = f"{byte_count(stated - self.pos)} after the value"
-            self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
+        self.end_of_tag(tag, size, stated)
         self.end = outer
         return value
 
-    def finish_section(self, fields: "_Fields", values: dict[str, Any]) -> None:
+    def end_of_tag(self, tag: int, size: int, stated: int) -> None:
+        """Refuse bytes between the value of a tagged field and where its size says that it ends."""
+        if self.pos != stated:
+            after = f"{byte_count(stated - self.pos)} after the value"
+            self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
+
+    def finish_section(self, fields: "TagFields", values: dict[str, Any]) -> None:
         """Fill in what the section left out."""
         for field in fields.known.values():
             if field.name not in values:
@@ -331,7 +359,7 @@ class LayoutReader(FramedCursor):
         values["unknown_tags"] = fields.unknown or NO_TAGS
 
 
-class _Fields:
+class TagFields:
     """What a tag section may hold, and what it holds beyond that."""
 
     __slots__ = ("known", "unknown")

@@ -1,8 +1,11 @@
 """Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
 
-A trace is what `LayoutReader` saw: the reader opens a node where something
-begins, notes what it holds, and closes it where it ends. Nothing here decodes;
-so a trace can't disagree with the error places or with lenient reading.
+A trace is what `LayoutReader` saw: the reader opens a span where something
+begins, notes what it holds, and closes it where it ends. The native engine
+writes the same spans in a walk of its own; where that stops at a fault, the
+reader goes on from there. Spans are rows of numbers (`tagwire.spans`), and
+nodes are made of them when somebody looks. Nothing here decodes; so a trace
+can't disagree with the error places or with lenient reading.
 
 Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
 before its first child (a count, a null marker, a tag and its size) and those
@@ -11,46 +14,140 @@ the input belongs to exactly one node. Where bytes are packed, their node owns
 them all, and its children are places in what they unpack to (`Node.unpacked`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
+from tagwire.fault_places import read_on
 from tagwire.layout import Layout, StructLayout
 from tagwire.layout_parts import Bits, named_bits
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
+from tagwire.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
 
 if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.registry import Registry
 
-__all__ = ["Node", "Recorder", "Trace", "trace", "trace_request", "trace_response"]
+__all__ = ["Node", "Trace", "bytes_node", "trace", "trace_request", "trace_response"]
 
 
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
-    __slots__ = ("bits", "children", "complete", "length", "offset", "path", "type", "unpacked", "value")
+    __slots__ = (
+        "_begin",
+        "_children",
+        "_data",
+        "_kind",
+        "_number",
+        "_row",
+        "_spans",
+        "complete",
+        "length",
+        "offset",
+        "path",
+        "type",
+    )
 
-    def __init__(self, path: str, type: str, offset: int) -> None:
-        self.path = path
+    def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
+        number = spans[row]
+        self._place(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
+        self.path = self._kind.path(around, number.step)
         """`topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
-        self.type = type
+        self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
-        self.offset = offset
-        self.length = 0
-        self.value: Any = None
-        """A field's value, an array's count, a tagged field's size, True for a struct; None for null."""
-        self.children: list[Node] = []
-        self.bits: tuple[Bits, ...] = ()
-        """The named bits of the value, where it has some."""
-        self.complete = False
+        self.complete = number.after != OPEN
         """False where the fault was inside; then `length` ends at the fault."""
-        self.unpacked: bytes | None = None
+
+    def _place(self, spans: Spans, row: int, data: bytes, kind: Kind, number: int, offset: int, length: int) -> None:
+        self._spans = spans
+        self._row = row
+        self._data = data
+        self._kind = kind
+        self._number = number
+        self._children: list[Node] | None = None
+        self._begin = offset
+        self.offset = offset + (spans.begin if data is spans.data else 0)
+        self.length = length
+
+    @property
+    def value(self) -> Any:
+        """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
+
+        Of records that were opened, the number of batches.
+        """
+        if self._row in self._spans.opened:
+            return self._spans.opened[self._row].count
+        if self._kind.is_leaf:
+            end = self._begin + self.length
+            return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
+        if self._row in self._spans.odd:
+            return self._spans.odd[self._row]
+        if self._number < 0:
+            return None
+        return True if self._kind.is_struct else self._number
+
+    @property
+    def children(self) -> "list[Node]":
+        """What is in it, in the order of the bytes; nodes are made when they are looked at."""
+        if self._children is None:
+            self._children = list(self.parts())
+        return self._children
+
+    def parts(self) -> Iterator["Node"]:
+        """As `children`, each made when it is come to, and not kept."""
+        if self._row in self._spans.opened:
+            yield from self._spans.opened[self._row].nodes
+            return
+        rows = self._spans.inside(self._row) if self._row >= 0 else []
+        data = self._data if self.unpacked is None else self.unpacked
+        for row in rows:
+            yield Node(self._spans, row, self.path, data)
+        if not rows and self._are_alike:
+            yield from map(self._element, range(self._number))
+
+    @property
+    def _are_alike(self) -> bool:
+        """Whether these are elements of a fixed width, which have no rows."""
+        return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._after
+
+    @property
+    def _after(self) -> int:
+        return self._spans[self._row].after
+
+    def _element(self, index: int) -> "Node":
+        kind = self._spans.element_kind(self._kind)
+        node = Node.__new__(Node)
+        begin = self._begin + self.length - (self._number - index) * self._kind.width
+        node._place(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
+        node.path = f"{self.path}[{index}]"
+        node.type = kind.text
+        node.complete = True
+        return node
+
+    @property
+    def unpacked(self) -> bytes | None:
         """What the bytes of this node unpack to, where they are packed; its children are places in that."""
+        return self._spans.unpacked.get(self._row)
+
+    @property
+    def bits(self) -> "tuple[Bits, ...]":
+        """The named bits of the value, where it has some."""
+        return self._spans.bits.get(self._row, ())
+
+    def put(self, nodes: "Sequence[Node]", count: int) -> None:
+        """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
+        self._spans.opened[self._row] = Opened(count, tuple(nodes))
+        self._children = None
+
+    def moved(self, begin: int, path: str) -> "Node":
+        """The root of a trace of its own, as a part of another whose bytes begin at `begin`, with its path there."""
+        self._spans.begin = begin
+        return Node(self._spans, self._row, path, self._data)
 
     @property
     def end(self) -> int:
@@ -60,23 +157,28 @@ class Node:
     @property
     def header_length(self) -> int:
         """Bytes before the first child; all of them where there is none."""
-        is_whole = not self.children or self.unpacked is not None
-        return self.length if is_whole else self.children[0].offset - self.offset
+        first = next(self.parts(), None)
+        return self.length if first is None or self.unpacked is not None else first.offset - self.offset
 
     @property
     def trailer_length(self) -> int:
         """Bytes behind the last child."""
-        return self.end - self.children[-1].end if self.children and self.unpacked is None else 0
+        if self._row in self._spans.opened:
+            return self.end - self.children[-1].end
+        if self.unpacked is not None or self._are_alike:
+            return 0
+        last = self._spans.last_inside(self._row)
+        return 0 if last is None else self._begin + self.length - last.offset - last.length
 
     def walk(self) -> Iterator["Node"]:
         """This node and all in it, in the order of their bytes."""
         yield self
-        for child in self.children:
+        for child in self.parts():
             yield from child.walk()
 
     def to_json(self) -> dict[str, Any]:
         """Path, type, offset, length, value, named bits and children as JSON-able values."""
-        return {**self.facts(), "children": [child.to_json() for child in self.children]}
+        return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:
         """What `to_json` has but for the children."""
@@ -94,66 +196,23 @@ class Node:
             **unpacked,
         }
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same place of the same trace."""
+        if not isinstance(other, Node):
+            return NotImplemented
+        return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
+
+    def __hash__(self) -> int:
+        return hash((id(self._spans), self._row, self.path))
+
     def __repr__(self) -> str:
         return f"<{self.path or 'message'}: {self.type}, bytes {self.offset} to {self.end}>"
-
-
-class Recorder:
-    """Builds nodes from what a reader reports. Nodes nest in the order of the calls."""
-
-    __slots__ = ("_open", "root")
-
-    def __init__(self) -> None:
-        self.root: Node | None = None
-        """The first node that was opened."""
-        self._open: list[Node] = []
-
-    def open(self, path: str, type: str, offset: int) -> None:
-        """A node begins."""
-        node = Node(path, type, offset)
-        if self._open:
-            self._open[-1].children.append(node)
-        elif self.root is None:
-            self.root = node
-        self._open.append(node)
-
-    def note(self, value: Any) -> None:
-        """What the innermost open node holds."""
-        self._open[-1].value = value
-
-    def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """What the bits of the node that was closed last are called."""
-        self._open[-1].children[-1].bits = bits
-
-    def close(self, end: int) -> None:
-        """The innermost open node ends."""
-        node = self._open.pop()
-        node.length = end - node.offset
-        node.complete = True
-
-    def unpack(self, data: bytes, end: int) -> None:
-        """The innermost open node is of packed bytes, which end at `end`; what opens in it are places in `data`."""
-        node = self._open[-1]
-        node.unpacked = data
-        node.length = end - node.offset
-
-    def stop(self, offset: int, within: int | None = None) -> None:
-        """A fault: all open nodes end here, incomplete; `within` is its place in unpacked bytes, if it is there."""
-        place = offset if within is None else within
-        for node in reversed(self._open):
-            if node.unpacked is not None and within is not None:
-                place = node.offset + node.length
-            else:
-                while node.children and node.children[-1].end > place:
-                    node.children.pop()  # a length or a checksum that was read, and then refused
-            node.length = max(place - node.offset, 0)
-        self._open.clear()
 
 
 class Trace:
     """A tree of what some bytes hold, up to the fault if there is one."""
 
-    __slots__ = ("canonical", "data", "error", "message_name", "parts", "root", "version")
+    __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "version")
 
     def __init__(
         self,
@@ -164,7 +223,7 @@ class Trace:
         data: bytes,
         *,
         error: DecodeError | None,
-        canonical: bool,
+        canonical: "bool | Callable[[], bool]",
     ) -> None:
         self.message_name = message_name
         self.version = version
@@ -174,8 +233,21 @@ class Trace:
         self.data = data
         self.error = error
         """Why reading stopped, or None."""
-        self.canonical = canonical
+        self._canonical = canonical
+
+    @property
+    def canonical(self) -> bool:
         """Whether writing the value gives the same bytes."""
+        if not isinstance(self._canonical, bool):
+            self._canonical = self._canonical()
+        return self._canonical
+
+    def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
+        """Take over what was found in bytes that were opened; the first error stays."""
+        if not canonical:
+            self._canonical = False
+        if self.error is None:
+            self.error = error
 
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON-able values."""
@@ -209,6 +281,11 @@ class Trace:
         return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
 
 
+def bytes_node(data: bytes, what: str) -> Node:
+    """Bytes that nobody reads, as a trace of their own; `what` is shown as their type."""
+    return Node(Spans.of_bytes(data, what), 0, "", data)
+
+
 def trace(
     message: "type[Message] | Layout",
     data: Any,
@@ -222,13 +299,14 @@ def trace(
     Bytes at fault raise nothing: the error is in `Trace.error`. Raises
     UnsupportedVersionError for a version that the class lacks.
     """
-    if not isinstance(message, Layout):
-        if version is None:
-            raise TypeError(f"which version of {message.NAME}? trace({message.NAME}, data, version)")
-        message = layout_of(message, version)
     session = _Session(as_bytes(data), strict, limits)
-    session.read(message, whole=True)
-    return session.trace(message.name, message.version)
+    if isinstance(message, Layout):
+        session.read(message, whole=True)
+        return session.trace(message.name, message.version)
+    if version is None:
+        raise TypeError(f"which version of {message.NAME}? trace({message.NAME}, data, version)")
+    session.read_message(message, version, whole=True)
+    return session.trace(message.NAME, version)
 
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
@@ -242,9 +320,9 @@ def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limit
             session.read(header, whole=False)
         session.stop(error)
         return session.trace("request", None)
-    session.read(layout_of(registry.request_header, body.header_version(version)), whole=False)
+    session.read_message(registry.request_header, body.header_version(version), whole=False)
     if version in body.VERSIONS:
-        session.read(layout_of(body, version), whole=True)
+        session.read_message(body, version, whole=True)
     elif session.error is None:
         session.stop(_no_such_version(body, version, session.pos))
     return session.trace(body.NAME, version)
@@ -269,8 +347,8 @@ def trace_response(
     with suppress(DecodeError):  # the trace says where
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
-    session.read(layout_of(registry.response_header, body.header_version(version)), whole=False)
-    session.read(layout_of(body, version), whole=True)
+    session.read_message(registry.response_header, body.header_version(version), whole=False)
+    session.read_message(body, version, whole=True)
     return session.trace(body.NAME, version)
 
 
@@ -305,16 +383,53 @@ class _Session:
         self.data = data
         self.strict = strict
         self.limits = limits
-        self.recorder = Recorder()
+        self.spans = Spans(data)
+        self.recorder = Recorder(self.spans)
         self.pos = 0
         self.canonical = True
+        self.unsure: list[Callable[[], bool]] = []
+        """What tells whether parts are canonical whose tagged fields nobody has looked at."""
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)
         if frame:
-            self.recorder.open("", frame, 0)
+            self.recorder.open([], frame, 0)
+
+    def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
+        """Read one more, by the native engine if it has the version."""
+        layout = layout_of(message, version)
+        plan = message.serializer(version)
+        if self.error is None and not (hasattr(plan, "walk") and self.walk(layout, plan, whole=whole)):
+            self.read(layout, whole=whole)
+
+    def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
+        """Whether the native engine could read it; a fault counts where it is one for this session as well."""
+        before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
+        walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
+        if walk is None:
+            return False
+        if plan.span_kinds is None:
+            plan.span_kinds = kinds_of(layout, plan.span_types)
+        self.spans.kinds += plan.span_kinds
+        if walk.place is None:
+            self.pos = walk.end
+            if walk.has_known_tags:
+                data = self.data[start : walk.end]
+                self.unsure.append(lambda: plan.encode(plan.decode(data)) == data)
+            return True
+        if self.strict:
+            reader = LayoutReader(layout, self.data, limits=self.limits, recorder=self.recorder)
+            self.recorder.go_on(walk.open)
+            try:
+                read_on(reader, walk.place)
+            except DecodeError as error:
+                self.stop(error)
+                self.pos = reader.pos
+                return True
+        self.spans.truncate(before)
+        return False
 
     def read(self, layout: Layout, *, whole: bool) -> None:
-        """Read one more, unless a fault has ended it all."""
+        """Read one more by its layout, unless a fault has ended it all."""
         if self.error is not None:
             return
         reader = LayoutReader(
@@ -333,9 +448,9 @@ class _Session:
         self.recorder.stop(error.offset, within)
 
     def trace(self, name: str, version: int | None) -> Trace:
-        root = self.recorder.root
-        assert root is not None
         if self.is_frame and self.error is None:
             self.recorder.close(self.pos)
+        root = Node(self.spans, 0, "", self.data)
         parts = root.children if self.is_frame else [root]
-        return Trace(name, version, root, parts, self.data, error=self.error, canonical=self.canonical)
+        canonical = (lambda: all(tell() for tell in self.unsure)) if self.canonical and self.unsure else self.canonical
+        return Trace(name, version, root, parts, self.data, error=self.error, canonical=canonical)

@@ -15,10 +15,12 @@
 #  define TW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
+#  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
 #  define TW_UNLIKELY(condition) (condition)
 #  define TW_RARE
+#  define TW_PREFETCH(object) ((void)(object))
 #endif
 
 /* The attribute that a slot of a data class holds; NULL where it was never set, or deleted. */
@@ -83,6 +85,19 @@ static inline int tw_plain_int(PyObject *value, int64_t *x)
 #endif
 }
 
+/* Whether a value is an int, no subclass, of one digit: then an int32 has it. 0 also where that can't be seen at once. */
+static inline int tw_is_small_int(PyObject *value)
+{
+#if defined(Py_LIMITED_API)
+    int64_t x;
+    return tw_plain_int(value, &x) && x == (int32_t)x;
+#elif PY_VERSION_HEX >= 0x030C0000
+    return PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value);
+#else
+    return PyLong_CheckExact(value) && (size_t)(Py_SIZE(value) + 1) <= 2;
+#endif
+}
+
 /* What a class's namespace and those of its bases hold under a name: borrowed, and NULL without an error. */
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {
@@ -130,6 +145,25 @@ static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
     return size < 0 || size > 16 ? -1 : 0;
 #else
     return _PyLong_AsByteArray((PyLongObject *)number, data, 16, 0, 0);
+#endif
+}
+
+/* Whether an int has at most 16 bytes and no sign, if that can be seen at once; else 0. */
+static inline int tw_has_16_bytes(PyObject *number)
+{
+#if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030F0000 || PYLONG_BITS_IN_DIGIT != 30
+    (void)number;
+    return 0;
+#else
+#  if PY_VERSION_HEX >= 0x030C0000
+    size_t tag = PyLong_CheckExact(number) ? ((PyLongObject *)number)->long_value.lv_tag : 2;
+    const digit *digits = ((PyLongObject *)number)->long_value.ob_digit;
+    Py_ssize_t size = (tag & 3) == 2 ? -1 : (Py_ssize_t)(tag >> 3);
+#  else
+    Py_ssize_t size = PyLong_CheckExact(number) ? Py_SIZE(number) : -1;
+    const digit *digits = ((PyLongObject *)number)->ob_digit;
+#  endif
+    return size >= 0 && (size < 5 || (size == 5 && digits[4] < 1 << 8)); /* four digits of 30 bits, and 8 more bits */
 #endif
 }
 

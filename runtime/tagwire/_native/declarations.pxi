@@ -58,7 +58,7 @@ cdef extern from "plan.h":
     ctypedef struct tw_struct
     ctypedef struct tw_field:
         uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
-        int32_t tag, run
+        int32_t tag, run, run_count, number
         int64_t longest, minimum
         Py_ssize_t slot
         PyObject *name
@@ -75,11 +75,15 @@ cdef extern from "plan.h":
         tw_class made
         Py_ssize_t count
         const tw_field *fields
+    ctypedef struct tw_look:
+        pass
     ctypedef struct tw_struct:
         tw_class made
         uint8_t section, length, entry_length, counts_tag
+        const tw_field *enclosing
         Py_ssize_t items_count, tagged_count, missing_count, filled_count
         const tw_field *items
+        const tw_look *looks
         const tw_field *tagged
         const tw_field *missing
         const tw_field *filled
@@ -90,6 +94,7 @@ cdef extern from "plan.h":
         PyObject *no_tags
         PyObject *empty_tuple
         PyObject *empty_text
+        PyObject *write_faults
         PyTypeObject *uuid
         allocfunc uuid_alloc
         PyObject *uuid_safety
@@ -133,6 +138,26 @@ cdef extern from "values.h":
 cdef extern from "decode.h":
     PyObject *tw_read_message(const tw_struct *, tw_reader *)
 
+cdef extern from "spans.h":
+    int TW_ROLES, TW_SPAN_FIELDS
+    ctypedef struct tw_spans:
+        pass
+    void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
+    int tw_finish_spans(tw_spans *) except -1
+
+cdef extern from "walk.h":
+    int TW_NO_FAULT
+    ctypedef struct tw_walk:
+        tw_reader r
+        int64_t depth
+        tw_spans spans
+        bint has_known_tags
+        int site
+        int64_t last, size
+        PyObject *path
+        PyObject *open
+    int tw_walk_message(const tw_struct *, tw_walk *, bint)
+
 cdef extern from "encode.h":
     int TW_MOST_TAGGED
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
@@ -140,6 +165,16 @@ cdef extern from "encode.h":
     PyObject *tw_finish(tw_writer *)
     int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
+
+cdef extern from "measure.h":
+    void tw_choose_looks(tw_struct *, tw_look *)
+    int TW_WRITES_ALL
+    ctypedef struct tw_measure:
+        const tw_shared *shared
+        int64_t size
+        int site
+        PyObject *path
+    int tw_measure_message(const tw_struct *, PyObject *, tw_measure *)
 
 cdef extern from "number_reading.h":
     void tw_choose_ways_of(const tw_struct *)

@@ -36,6 +36,8 @@ struct tw_field {
     uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
+    int32_t run_count;    /* how many fields these are; 0 where one is a bool, whose bytes are looked at */
+    int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
     int64_t longest;      /* of texts and bytes, in bytes */
     int64_t minimum;      /* the fewest bytes that it takes */
     Py_ssize_t slot;      /* where the object of the data class holds it */
@@ -64,14 +66,24 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value` and `fresh` mean something */
 };
 
+/* What measuring looks at first, of one item: see measure_values.h. */
+typedef struct {
+    Py_ssize_t slot;
+    uint8_t way;
+    uint8_t width; /* the bytes that it takes whatever its value: its own, or those of a short length */
+} tw_look;
+
 struct tw_struct {
     tw_class made;
     uint8_t section;
     uint8_t length;         /* before the whole struct; TW_NO_LENGTH for most */
     uint8_t entry_length;   /* of an optional buffer's entries */
     uint8_t counts_tag;     /* whether these count the two bytes of the tag */
+    const tw_field *enclosing; /* the length before it: its name and number alone */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
+    const tw_look *looks;   /* of the items; NULL in framed structs */
+    int64_t looks_width;    /* of all of them */
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
@@ -93,6 +105,7 @@ typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
     PyObject *empty_text;
+    PyObject *write_faults; /* a tuple: exceptions that only say that a value is no good */
     PyTypeObject *uuid;     /* NULL until a plan has a uuid */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

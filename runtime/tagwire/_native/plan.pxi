@@ -24,6 +24,7 @@ cdef class Builder:
     cdef dict structs
     cdef dict templates
     cdef dict slots
+    cdef list types  # the name and the type of each field, and of what elements are, by its number
     cdef bint framed
 
     def __cinit__(self, Shared shared):
@@ -32,6 +33,7 @@ cdef class Builder:
         self.structs = {}
         self.templates = {}
         self.slots = {}
+        self.types = []
 
     cdef PyObject *keep(self, object value):
         self.kept.append(value)
@@ -64,15 +66,30 @@ cdef class Builder:
         s = <tw_struct *>block.at
         s.made = class_of(layout.cls)
         length, items = enclosed(layout.items)
-        s.length = TW_NO_LENGTH if length is None else length_of(length)
+        if length is not None:
+            s.length = length_of(length)
+            s.enclosing = self.enclosing(layout.items[0])
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
         s.items_count = len(items)
         s.items = self.items(layout.cls, items)
+        tw_choose_looks(s, <tw_look *>self.memory(len(items) * sizeof(tw_look)))
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
         self.fill(s)
         return s
+
+    cdef const tw_field *enclosing(self, object item) except NULL:
+        """The length before a struct, as traces and the places of faults name it."""
+        cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
+        field.name = self.keep(item.name)
+        self.counted(field, item.type)
+        return field
+
+    cdef int counted(self, tw_field *field, object type) except -1:
+        field.number = len(self.types)
+        self.types.append((None if field.name == NULL else <object>field.name, type))
+        return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
         """The struct of a layout with what only record formats have: see framing.pxi."""
@@ -111,6 +128,7 @@ cdef class Builder:
         """Fields on the wire. Those of fixed width are gathered in runs, which are checked once."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index, first = 0
+        cdef bint has_bools = False
         for index, item in enumerate(items):
             refuse_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
@@ -121,8 +139,13 @@ cdef class Builder:
             self.default(&fields[index], cls, item.default, struct)
             if tw_width[fields[index].kind]:
                 fields[first].run += tw_width[fields[index].kind]
+                fields[first].run_count += 1
+                has_bools = has_bools or fields[index].kind == TW_BOOL
+                if has_bools:
+                    fields[first].run_count = 0
             else:
                 first = index + 1
+                has_bools = False
         return fields
 
     cdef const tw_field *missing(self, object cls, tuple missing) except NULL:
@@ -139,6 +162,7 @@ cdef class Builder:
 
     cdef int type(self, tw_field *field, object type) except -1:
         field.minimum = type.minimum
+        self.counted(field, type)
         if isinstance(type, Fixed):
             self.wire(field, type.wire)
         elif isinstance(type, Sized):

@@ -26,13 +26,16 @@ cdef class Plan:
     cdef const tw_shared *shared
     cdef list kept
     cdef object source
-    cdef object depth
+    cdef int64_t depth
+    cdef list types
     cdef bint framed  # as record formats are: see framing.pxi
     cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
 
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
+    cdef public object span_kinds
+    """What `tagwire.tracer` made of `span_types`, or None."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -43,6 +46,7 @@ cdef class Plan:
         self.root = builder.struct(layout.root)
         self.shared = &SHARED.c
         self.kept = builder.kept
+        self.types = builder.types
         self.source = layout
         self.depth = depth
         self.MESSAGE = layout.root.cls
@@ -83,10 +87,12 @@ cdef class Plan:
         """The message at `offset`, and its end; without a place for that it must end with the data."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
+        cdef int64_t depth = INT64_MAX
         cdef PyObject *value = NULL
         cdef object buf, raw = None
         cdef Py_ssize_t size
         cdef bint tried
+        cdef bint walks = False
         if views is not False and views:
             buf, raw = (data, memoryview(data)) if type(data) is bytes else bytes_and_view(data)
         else:
@@ -104,7 +110,10 @@ cdef class Plan:
             if self.framed:
                 start_reading(&r, known, limits)
                 r.trusted = trusted
-            tried = limits is NO_LIMITS or self.limit(&r, limits)
+            tried = limits is NO_LIMITS or limit(&r, limits, &depth)
+            walks = tried and strict and not self.framed
+            if tried and depth < self.depth:  # which the loop does not count
+                tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
             if value != NULL and end == NULL and r.p != r.end:
@@ -113,6 +122,8 @@ cdef class Plan:
             elif value == NULL and PyErr_Occurred() != NULL:
                 reraise()
         if value == NULL:
+            if walks:
+                self.refuse(buf, offset, end == NULL, limits)
             return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried)
         if end != NULL:
             end[0] = r.p - r.start
@@ -135,19 +146,37 @@ cdef class Plan:
             end[0] = stop
         return value
 
-    cdef bint limit(self, tw_reader *r, object limits) except -1:
-        """Whether to try under these limits; the reader then knows what is left of them."""
-        if limits.depth is not None and self.depth > limits.depth:
-            return False
-        if limits.bytes is not None and r.end - r.p > limits.bytes:
-            return False
-        try:
-            r.elements = at_most(limits.elements)
-            r.unknown_tags = at_most(limits.unknown_tags)
-            r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
-        except TypeError:
-            return False  # such as a float: the interpreter compares whatever compares
-        return True
+    # ------------------------------------------------------------ walking without objects
+
+    cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
+        """Where the fault is, as `tagwire.fault_places` takes it; None where there is none."""
+        return Walk(self, buf, offset, whole, limits).place
+
+    cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
+        """Raise the error of bytes that the loop refused; return where the walk takes them."""
+        place = self.fault(buf, offset, whole, limits)
+        if place is not None:
+            from tagwire.fault_places import refuse_bytes
+
+            refuse_bytes(self.source, buf, place, limits)
+        return 0
+
+    def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
+        """The spans of the message at `offset`, added to `rows`: a `Walk`. None where C can't count these limits."""
+        cdef tw_reader r
+        cdef int64_t depth
+        if self.framed or not 0 <= offset <= len(data):
+            return None
+        r.p = TW_BYTES_DATA(<PyObject *>data) + offset
+        r.end = r.p + (len(data) - offset)
+        if not limit(&r, limits, &depth):
+            return None
+        return Walk(self, data, offset, whole, limits, rows, first_kind)
+
+    @property
+    def span_types(self):
+        """The name and the type of each field by the number that spans have; elements have no name."""
+        return self.types
 
     # ------------------------------------------------------------ encoding
 
@@ -173,6 +202,8 @@ cdef class Plan:
             return taken(tw_finish(&w))
         tw_discard(&w)
         refused_value()
+        if not self.framed:
+            self.size_of(message)  # raises, unless it takes the value
         from tagwire.layout_writer import encode
 
         data = encode(self.source, message)
@@ -181,15 +212,36 @@ cdef class Plan:
         raise self.disagreement(message)
 
     cdef object measure(self, object message):
+        cdef int64_t size = -1 if self.framed else self.size_of(message)
+        return self.count(message) if size < 0 else size
+
+    cdef int64_t size_of(self, object message) except? -1:
+        """The size of a message; raises for what can't be written. -1 where only the interpreter can tell."""
+        cdef tw_measure m
+        cdef list path = []
+        m.shared = self.shared
+        m.path = <PyObject *>path
+        if tw_measure_message(self.root, <PyObject *>message, &m) == 0:
+            return m.size
+        if PyErr_Occurred() != NULL:
+            reraise()
+        path.reverse()
+        if m.site != TW_WRITES_ALL:
+            from tagwire.fault_places import refuse_value
+
+            refuse_value(self.source, message, m.site, path)
+        return -1
+
+    cdef object count(self, object message):
+        """The size of a message by writing it to nowhere, or by the interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
         start_writing(&w, stack, self.shared)
-        if self.framed:
-            start_registers(known)
-            w.known = known
+        start_registers(known)
+        w.known = known
         w.counting = True
-        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+        if self.framed and tw_write_object(self.root, <PyObject *>message, &w) == 0:
             tw_discard(&w)
             return tw_written(&w)
         tw_discard(&w)
@@ -205,6 +257,46 @@ cdef class Plan:
         from tagwire.engines import DisagreementError
 
         return DisagreementError(self.source, f"a {type(message).__name__}")
+
+
+@final
+cdef class Walk:
+    """A walk over the bytes of a message: what came of it."""
+
+    cdef readonly Py_ssize_t end
+    """Where the message ends, or the fault is."""
+    cdef readonly bint has_known_tags
+    """Whether there are tagged fields that the version knows."""
+    cdef readonly object place
+    """Where the fault is, as `tagwire.fault_places` takes it; None where there is none."""
+    cdef readonly list open
+    """The rows of the spans that the fault is in, the outermost first."""
+
+    def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
+        cdef tw_walk w
+        cdef list path = []
+        self.open = []
+        w.r.start = TW_BYTES_DATA(<PyObject *>data)
+        w.r.p = w.r.start + offset
+        w.r.end = w.r.start + TW_BYTES_SIZE(<PyObject *>data)
+        limit(&w.r, limits, &w.depth)
+        w.path = <PyObject *>path
+        w.open = <PyObject *>self.open
+        w.site = TW_NO_FAULT
+        w.has_known_tags = False
+        tw_start_spans(&w.spans, NULL if rows is None else <PyObject *>rows, first_kind, w.r.start)
+        tw_walk_message(plan.root, &w, whole)
+        if PyErr_Occurred() != NULL:
+            reraise()
+        tw_finish_spans(&w.spans)
+        self.end = w.r.p - w.r.start
+        self.has_known_tags = w.has_known_tags
+        if w.site != TW_NO_FAULT:
+            path.reverse()
+            self.open.reverse()
+            counts = at_most(limits.elements) - w.r.elements, at_most(limits.unknown_tags) - w.r.unknown_tags
+            tag_bytes = at_most(limits.unknown_tag_bytes) - w.r.unknown_tag_bytes
+            self.place = w.site, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
 
 
 cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:
@@ -259,6 +351,20 @@ cdef int refused_value() except -1:
         PyErr_Clear()
         return 0
     return -1
+
+
+cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
+    """Whether C can count what these limits bound; the reader then knows what is left of them."""
+    try:
+        depth[0] = at_most(limits.depth)
+        if r.end - r.p > at_most(limits.bytes):
+            return False
+        r.elements = at_most(limits.elements)
+        r.unknown_tags = at_most(limits.unknown_tags)
+        r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
+    except TypeError:
+        return False  # such as a float: the interpreter compares whatever compares
+    return True
 
 
 cdef int64_t at_most(object limit) except? -1:

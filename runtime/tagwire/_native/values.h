@@ -7,6 +7,7 @@
 #define TAGWIRE_VALUES_H
 
 #include "plain.h"
+#include "utf8.h"
 #include "wire.h"
 
 /* ---------------------------------------------------------------- reading */
@@ -81,18 +82,6 @@ static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
     if (f->zigzag == TW_UNSIGNED)
         return PyLong_FromUnsignedLongLong(x);
     return tw_new_int(r->shared, tw_signed(f, x));
-}
-
-static inline int tw_is_ascii(const uint8_t *p, Py_ssize_t size)
-{
-    uint64_t word, high = 0;
-    for (; size >= 8; p += 8, size -= 8) {
-        memcpy(&word, p, 8);
-        high |= word;
-    }
-    for (; size; p++, size--)
-        high |= *p;
-    return !(high & 0x8080808080808080u);
 }
 
 static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
@@ -284,22 +273,28 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-static int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
+/* The bits of whatever passes for the value of a varint. */
+static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
-    uint64_t x;
-    if (!PyLong_Check(value) || tw_make_room(w, 10) < 0)
+    if (!PyLong_Check(value))
         return -1;
     if (f->zigzag != TW_UNSIGNED) {
         int64_t number = PyLong_AsLongLong(value);
         if ((number == -1 && PyErr_Occurred()) || (f->bits == 32 && number != (int32_t)number))
             return -1;
-        x = tw_unsigned(f, number);
-    } else {
-        x = PyLong_AsUnsignedLongLong(value);
-        if ((x == (uint64_t)-1 && PyErr_Occurred()) || (f->bits == 32 && x >> 32))
-            return -1;
+        *bits = tw_unsigned(f, number);
+        return 0;
     }
-    w->p = tw_put_varint(w->p, x);
+    *bits = PyLong_AsUnsignedLongLong(value);
+    return (*bits == (uint64_t)-1 && PyErr_Occurred()) || (f->bits == 32 && *bits >> 32) ? -1 : 0;
+}
+
+static int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    uint64_t bits;
+    if (tw_varint_of(f, value, &bits) < 0 || tw_make_room(w, 10) < 0)
+        return -1;
+    w->p = tw_put_varint(w->p, bits);
     return 0;
 }
 
@@ -316,6 +311,23 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
     return tw_put(w, data, size);
 }
 
+/* The bytes of a text in UTF-8; -1 with an exception for a lone surrogate. */
+static int64_t tw_utf8_size(PyObject *text)
+{
+    PyObject *data;
+    int64_t size;
+#ifndef Py_LIMITED_API
+    if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
+        return PyUnicode_GET_LENGTH(text);
+#endif
+    data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
+    if (data == NULL)
+        return -1;
+    size = TW_BYTES_SIZE(data);
+    Py_DECREF(data);
+    return size;
+}
+
 static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w)
 {
 #ifdef Py_LIMITED_API
@@ -329,7 +341,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* not AsUTF8AndSize: that would keep a copy in the text for good */
+    data = PyUnicode_AsUTF8String(value); /* as in tw_utf8_size */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
@@ -338,30 +350,34 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* Views that a decoder has given, and bytearrays: one dimension of bytes. Other buffers are made that first. */
+/* The bytes of what is no bytes object, to be released: views that a decoder has given, and bytearrays, are one dimension of
+ * bytes. Other buffers are made that first.
+ */
+static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
+{
+    PyObject *plain;
+    int failed;
+    if (PyMemoryView_Check(value) || PyByteArray_CheckExact(value)) {
+        if (PyObject_GetBuffer(value, buffer, PyBUF_ND | PyBUF_FORMAT) < 0)
+            return -1;
+        if (buffer->ndim == 1 && (buffer->format == NULL || strcmp(buffer->format, "B") == 0))
+            return 0;
+        PyBuffer_Release(buffer);
+    }
+    plain = tw_plain_binary(value);
+    failed = plain == NULL ? -1 : PyObject_GetBuffer(plain, buffer, PyBUF_SIMPLE);
+    Py_XDECREF(plain); /* the buffer holds it */
+    return failed;
+}
+
 static int tw_write_buffer(const tw_field *f, PyObject *value, tw_writer *w)
 {
     Py_buffer buffer;
-    PyObject *plain = NULL;
     int failed;
-    if ((PyMemoryView_Check(value) || PyByteArray_CheckExact(value))) {
-        if (PyObject_GetBuffer(value, &buffer, PyBUF_ND | PyBUF_FORMAT) < 0)
-            return -1;
-        if (buffer.ndim == 1 && (buffer.format == NULL || strcmp(buffer.format, "B") == 0)) {
-            failed = tw_write_block(f, buffer.buf, buffer.len, w);
-            PyBuffer_Release(&buffer);
-            return failed;
-        }
-        PyBuffer_Release(&buffer);
-    }
-    plain = tw_plain_binary(value);
-    if (plain == NULL || PyObject_GetBuffer(plain, &buffer, PyBUF_SIMPLE) < 0) {
-        Py_XDECREF(plain);
+    if (tw_get_buffer(value, &buffer) < 0)
         return -1;
-    }
     failed = tw_write_block(f, buffer.buf, buffer.len, w);
     PyBuffer_Release(&buffer);
-    Py_DECREF(plain);
     return failed;
 }
 

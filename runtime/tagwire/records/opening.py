@@ -12,7 +12,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.carried import carries_records, format_to_read, formats_by_row
 from tagwire.records.reading import read_batches
 from tagwire.records.tracing import trace_batches
-from tagwire.tracer import Node, Trace
+from tagwire.tracer import Node, Trace, bytes_node
 
 if TYPE_CHECKING:
     from tagwire.message import Message
@@ -42,8 +42,7 @@ def open_records(
     if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
         return traced
     format_of_row = formats_by_row(traced.version, format)
-    nodes = [node for part in traced.parts[-1:] for node in part.walk()]
-    for node in nodes:
+    for node in [node for part in traced.parts[-1:] for node in part.walk()]:
         if not node.complete or node.children or not isinstance(node.value, bytes | bytearray | memoryview):
             continue
         row = _row_at(message, node.path)
@@ -51,9 +50,7 @@ def open_records(
             continue
         opened = _Opened(node, bytes(node.value), strict, limits)
         opened.read(format_to_read(format_of_row(row)), partial=message.KIND == "response")
-        traced.canonical = traced.canonical and opened.canonical
-        if opened.error is not None and traced.error is None:
-            traced.error = opened.error
+        traced.has_opened(canonical=opened.canonical, error=opened.error)
     return traced
 
 
@@ -78,25 +75,27 @@ class _Opened:
         self.begin = node.end - len(data)
         self.strict = strict
         self.limits = limits
+        self.nodes: list[Node] = []
         self.canonical = True
         self.error: DecodeError | None = None
 
     def read(self, format: "str | Format", *, partial: bool) -> None:
         """Put the batches below the node, and what is left behind the last whole one."""
-        count = place = 0
+        place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
             if seen.error is not None and partial and self.is_cut(place, format):
                 what = "cut off"
                 break
-            self.add(seen, count, place)
+            self.add(seen, place)
             place += seen.root.length
-            count += 1
+        count = len(self.nodes)
         if place < len(self.data):
-            left = Node(f"{self.node.path}[{count}]", what, self.begin + place)
-            left.value, left.length, left.complete = self.data[place:], len(self.data) - place, True
-            self.node.children.append(left)
-        self.node.value = count
+            self.nodes.append(bytes_node(self.data[place:], what).moved(self.begin + place, self.path(count)))
+        self.node.put(self.nodes, count)
+
+    def path(self, index: int) -> str:
+        return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | Format") -> bool:
         """Whether what is left is the beginning of a batch."""
@@ -105,21 +104,12 @@ class _Opened:
         except DecodeError:
             return False
 
-    def add(self, seen: Trace, index: int, place: int) -> None:
-        prefix = f"{self.node.path}[{index}]"
-        _move(seen.root, self.begin + place, prefix)
-        self.node.children.append(seen.root)
+    def add(self, seen: Trace, place: int) -> None:
+        path = self.path(len(self.nodes))
+        self.nodes.append(seen.root.moved(self.begin + place, path))
         self.canonical = self.canonical and seen.canonical
         if seen.error is not None:
-            self.error = _placed(seen.error, self.begin + place, prefix)
-
-
-def _move(node: Node, by: int, prefix: str) -> None:
-    """Put a node and those below it elsewhere; places in unpacked bytes stay as they are."""
-    node.path = f"{prefix}.{node.path}" if node.path else prefix
-    node.offset += by
-    for child in node.children:
-        _move(child, 0 if node.unpacked is not None else by, prefix)
+            self.error = _placed(seen.error, self.begin + place, path)
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
