@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from tagwire_cli.echo import say
 from tagwire_cli.progress import progress_bar
 

@@ -164,7 +164,8 @@ class Node:
     def trailer_length(self) -> int:
         """Bytes behind the last child."""
         if self._row in self._spans.opened:
-            return self.end - self.children[-1].end
+            nodes = self._spans.opened[self._row].nodes
+            return self.end - nodes[-1].end if nodes else 0
         if self.unpacked is not None or self._are_alike:
             return 0
         last = self._spans.last_inside(self._row)
