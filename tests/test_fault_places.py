@@ -182,7 +182,7 @@ def test_several_bad_values_name_the_first() -> None:
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     bad: Any = [
-        topic(unknown_tags={True: b""}),  # type: ignore[dict-item]
+        topic(unknown_tags={True: b""}),
         topic(partitions=[partition(isr_nodes=[1, "x"])], unknown_tags=7),  # type: ignore[list-item, arg-type]
         topic(topic_id="x", name=None),  # type: ignore[arg-type]
         topic(name="\ud800"),

@@ -93,7 +93,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Kin
 class Opened(NamedTuple):
     """What was put below a node: the batches of a field of records."""
 
-    count: int
+    number: int
     nodes: tuple[Any, ...]
 
 

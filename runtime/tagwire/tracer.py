@@ -81,7 +81,7 @@ class Node:
         Of records that were opened, the number of batches.
         """
         if self._row in self._spans.opened:
-            return self._spans.opened[self._row].count
+            return self._spans.opened[self._row].number
         if self._kind.is_leaf:
             end = self._begin + self.length
             return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
