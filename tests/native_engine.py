@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tagwire import Message
+from tagwire.record_format import RecordFormat
 from tagwire.records import formats
 
 __all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]
@@ -29,6 +30,9 @@ def forget_engine() -> None:
     """Let messages choose again that met a test with the pure engine, and formats that met any: both keep the first."""
     for format in formats._formats.values():
         vars(format).pop("plans", None)
+    for made in RecordFormat.__subclasses__():
+        if "_plan" in vars(made):
+            del made._plan
     for cls in Message.__subclasses__():
         if vars(cls).get("_codec", cls) is None:
             for name in (*cls._bound, "_bound", "_codec"):

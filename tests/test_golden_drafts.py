@@ -69,6 +69,8 @@ REQUEST_V0 = "00000002 fffe 0000"  # filters: 2, lowest_baz each
 REQUEST_V1 = "00000002 fffe 0003 0000 7fff"  # with highest_baz
 REQUEST_V2 = REQUEST_V1 + "00"  # with newest
 
+HEADER: Json = {"requestApiKey": 9000, "requestApiVersion": 9, "correlationId": 7, "clientId": "me"}
+
 GOLDEN = [
     *(("FooResponse", version, PLAIN_RESPONSE, RESPONSE_V0, RESPONSE_V0) for version in range(9)),
     (
@@ -87,6 +89,9 @@ GOLDEN = [
     *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
     ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
     ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
+    # API key 9000, version 9, correlation id 7, client id "me"; the draft leaves headers as they are
+    ("RequestHeader", 1, HEADER, "2328 0009 00000007 0002 6d65", "2328 0009 00000007 0002 6d65"),
+    ("ResponseHeader", 0, {"correlationId": 7}, "00000007", "00000007"),
 ]
 
 
@@ -166,3 +171,20 @@ def test_lengths_that_count_the_tag(tmp_path: Any) -> None:
     data = bytes.fromhex("0c 0001 0002 6162 00")  # 2 + 4 bytes, as zig-zag 12
     assert package.registry["Counted"](agent="ab").encode(0) == data
     assert package.registry["Counted"].decode(data, 0).agent == "ab"
+
+
+# ---------------------------------------------------------------- frames
+
+
+def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
+    request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
+    # API key 9000, version 9, correlation id 7, client id "me": request header 1, which the draft leaves as it is
+    head = bytes.fromhex("2328 0009 00000007 0002 6d65")
+    data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
+    assert data == head + request.encode(9)
+    frame = kip482.registry.decode_request(data)
+    assert (frame.message, frame.version, frame.header.client_id) == (request, 9, "me")
+    response = kip482.FooResponse.from_json(RESPONSE, 9)
+    answer = kip482.registry.encode_response(response, 9, correlation_id=7)
+    assert answer == bytes.fromhex("00000007") + response.encode(9)
+    assert kip482.registry.decode_response(answer, 9000, 9).message == response

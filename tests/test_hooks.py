@@ -124,6 +124,47 @@ class TestThroughPreCommit:
         assert "wrote src/pings/pong_request.py" in repository.hook("tagwire-generate", fails=True)
         repository.hook("tagwire-generate")
 
+    @pytest.mark.parametrize("name", ["tagwire-generate", "tagwire-check"])
+    def test_modules_that_are_not_staged(self, repository: Repository, name: str) -> None:
+        for message in ("PongRequest", "PongResponse"):
+            write_spec(repository.root, message, apiKey=8)
+        repository.run(SCRIPTS / "tagwire", "generate")
+        repository.run("git", "add", "--update", "src")
+        repository.run("git", "add", "message_specs/PongRequest.json")
+        run = [sys.executable, "-m", "pre_commit", "run", name]
+        shown = repository.run(*run, fails=True)
+        unknown = [line.removeprefix("git does not know ") for line in shown.splitlines() if "does not know" in line]
+        assert unknown == [
+            "message_specs/PongResponse.json",
+            *(
+                f"src/pings/{folder}pong_{kind}.py"
+                for kind in ("request", "response")
+                for folder in ("", "serializers/")
+            ),
+        ]
+        assert "5 files would be missing from the commit" in shown
+        repository.run("git", "add", "--all")
+        assert "Passed" in repository.run(*run)
+
+    def test_a_hook_of_git_itself(self, repository: Repository) -> None:
+        hook = repository.root / ".git/hooks/pre-commit"
+        hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check\n")
+        hook.chmod(0o755)
+        write_spec(repository.root, "PlainData", type="data", apiKey=None)
+        repository.run(SCRIPTS / "tagwire", "generate")
+        repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
+        commit = ["git", "commit", "--message", "more"]
+        assert "git does not know src/pings/plain_data.py" in repository.run(*commit, fails=True)
+        repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside a hook it is about the files on disk
+        repository.run("git", "add", "src")
+        assert "1 package up to date" in repository.run(*commit)
+
+    def test_modules_that_git_ignores(self, repository: Repository) -> None:
+        """Who generates at build time commits none."""
+        repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
+        (repository.root / ".gitignore").write_text("src/\n")
+        assert "Passed" in repository.hook("tagwire-check")
+
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
         # pre-commit names deleted files to no hook: this commit touches no file that exists.
         for name in ("PongRequest", "PongResponse"):

@@ -166,15 +166,19 @@ def test_a_message_that_changes_while_it_is_written(name: str, call: str) -> Non
             getattr(message, call)(12)
 
 
-class Disguise:
-    """No struct of ours, but it has the attributes, and giving them it takes itself away."""
+class Disguise(MetadataResponsePartition):
+    """Asked for its fields, it takes itself away."""
+
+    __slots__ = ("message",)
 
     def __init__(self, message: Any) -> None:
+        super().__init__()
         self.message = message
 
-    def __getattr__(self, name: str) -> Any:
-        self.message.topics = ()
-        return getattr(MetadataResponsePartition(), name)
+    def __getattribute__(self, name: str) -> Any:
+        if name in MetadataResponsePartition.__slots__:
+            object.__getattribute__(self, "message").topics = ()
+        return object.__getattribute__(self, name)
 
 
 def test_a_value_that_takes_itself_away() -> None:

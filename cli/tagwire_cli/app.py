@@ -10,7 +10,9 @@ from typing import Any, Final
 import click
 
 from tagwire.errors import TagwireError
+from tagwire.shown import printable
 from tagwire_cli.command_table import CommandTable
+from tagwire_cli.echo import say_error
 
 __all__ = ["COMMANDS", "app"]
 
@@ -24,6 +26,7 @@ COMMANDS: Final = {
     "lock": "tagwire_cli.commands.lock",
     "import": "tagwire_cli.commands.import_specs",
     "add-version": "tagwire_cli.commands.add_version",
+    "draft-version": "tagwire_cli.commands.draft_version",
     "messages": "tagwire_cli.commands.messages",
     "show": "tagwire_cli.commands.show",
     "diff": "tagwire_cli.commands.diff",
@@ -56,10 +59,13 @@ class _Commands(CommandTable):
             from tagwire_cli.diagnostics import print_error
 
             ctx.exit(print_error(error))
+        except click.ClickException as error:
+            error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
+            raise
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly
                 raise
-            click.echo(f"tagwire: {error}", err=True)
+            say_error(error)
             ctx.exit(1)
 
 

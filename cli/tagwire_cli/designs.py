@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import summary
+from tagwire_cli.echo import say
 from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, of_design, print_github, print_sarif
 
@@ -14,28 +15,34 @@ if TYPE_CHECKING:
     from tagwire_generator.design_rules import Finding
     from tagwire_generator.model import MessageSpec
 
-__all__ = ["output_options", "read_design", "tell"]
+__all__ = ["output_options", "read_design", "refuse_unjudged", "tell"]
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """The specs of a file or a folder, read with the options of their set. Raises SpecError for one with errors."""
+    """The specs of a file or a folder, read with the options of their set; registers are left out.
+
+    Raises SpecError for a spec with errors.
+    """
     from tagwire_generator.options import SpecOptions
     from tagwire_generator.reader import load, read_file
     from tagwire_generator.settings import find_root
     from tagwire_generator.settings import load as load_settings
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.spec_files import SpecFile, find_specs
 
     place = Path(path)
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)
     options = spec_set.options if spec_set else SpecOptions()
-    if not place.is_dir():
-        return (load(place, options=options),)
     found: list[MessageSpec] = []
-    for each in find_specs(place):
+    for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
         result = read_file(each.path, component=each.component, options=options)
         if result.register is None:  # it is no design of bytes
             found.append(result.message or load(each.path, component=each.component, options=options))
     return tuple(found)
+
+
+def refuse_unjudged(path: str, what: str) -> None:
+    """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
+    raise click.UsageError(f"{path} has {what}. `tagwire validate` holds all specs against the rules of the language.")
 
 
 def output_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +63,7 @@ def tell(findings: "Sequence[Finding]", form: str, looked_at: str) -> None:
     else:
         for finding in findings:
             place = f"{finding.path}: " if finding.path else ""
-            click.echo(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
-        click.echo(f"{summary(findings)} in {looked_at}", err=True)
+            say(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
+        say(f"{summary(findings)} in {looked_at}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -6,15 +6,13 @@ stream is no terminal, nor with NO_COLOR. It is imported for terminals only,
 because a hook that reads a pipe need not wait for it.
 """
 
-import json
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-import click
-
 from tagwire.errors import SpecError, TagwireError
+from tagwire_cli.echo import say, say_error
 
 if TYPE_CHECKING:
     from tagwire_generator.problems import Problem
@@ -41,7 +39,8 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
     stream = sys.stderr if err else sys.stdout
     texts = [render(problem) for problem in problems]
     if not is_coloured(stream):
-        click.echo("\n\n".join(texts), err=err, nl=bool(texts))
+        if texts:
+            say("\n\n".join(texts), err=err, lines=True)
         return
     from rich.console import Console
     from rich.text import Text
@@ -61,7 +60,9 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """A JSON list of {rule, severity, file, line, column, message} on standard output."""
-    click.echo(json.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
+    from tagwire_cli.output import write_json  # which needs to know of terminals from here
+
+    write_json([problem.as_dict() for problem in problems])
 
 
 def print_error(error: TagwireError) -> int:
@@ -74,7 +75,7 @@ def print_error(error: TagwireError) -> int:
         print_problems(problems, err=True)
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
-        click.echo(f"tagwire: {place}{error}", err=True)
+        say_error(f"{place}{error}")
     return 2 if isinstance(error, SettingsError) else 1
 
 

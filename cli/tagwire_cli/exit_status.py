@@ -13,13 +13,14 @@ USAGE: Final = "wrong usage or settings"
 _USUAL: Final = "a file that can't be read or written"
 
 FOUND: Final = {
-    "generate": "a spec with an error; with --check or --exit-non-zero-on-change, a change",
+    "generate": "a spec with an error; with --check or --exit-non-zero-on-change, a change, or a file unknown to git",
     "validate": "a spec with an error; warnings never fail",
     "fmt": "a spec with an error; with --check, a change",
     "breaking": "findings as grave as --fail-on, or a spec with an error",
     "lock": "a spec with an error, or one that breaks what was released; with --check, a change",
     "import": "a source that can't be read or merged",
-    "add-version": "a spec that does not keep the rules",
+    "add-version": "a spec that does not keep the rules, or a change of what was released",
+    "draft-version": "a spec that does not keep the rules, or a change of what was released",
     "encode": "bad data",
     "decode": "bad data",
     "explain": "bytes that are at fault",

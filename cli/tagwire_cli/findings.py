@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import click
-
+from tagwire.shown import printable, printable_json
 from tagwire_cli.diagnostics import count, is_coloured
+from tagwire_cli.echo import say
 from tagwire_cli.reports import Report, of_change
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ _WIDTH: Final = 112
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
     """Paragraphs on standard output, each with the severity that gives its colour."""
     if not is_coloured(sys.stdout):
-        click.echo("\n\n".join(text for text, _ in texts), nl=bool(texts))
+        if texts:
+            say("\n\n".join(text for text, _ in texts), lines=True)
         return
     from rich.console import Console
     from rich.text import Text
@@ -45,7 +46,9 @@ def print_findings(texts: Sequence[tuple[str, str]]) -> None:
 
 def finding_text(finding: "Finding") -> str:
     """A finding as a paragraph."""
-    text = _placed_text(finding) if finding.line else f"{_prefix(finding)}{_subject(finding)}{finding.message}"
+    text = (
+        _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
+    )
     return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
 
 
@@ -74,10 +77,9 @@ def excused_text(excused: "Excused") -> str:
     """An excused finding as a paragraph, with the reason instead of a proof."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
-    return (
-        f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
-        f"{_subject(finding)}{finding.message}\n{_INDENT}since {exemption.reason}"
-    )
+    head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
+    said = printable(f"{head}{_subject(finding)}{finding.message}")
+    return f"{said}\n{_INDENT}since {printable(exemption.reason)}"
 
 
 def _subject(finding: "Finding") -> str:
@@ -91,12 +93,12 @@ def _subject(finding: "Finding") -> str:
 def _proof_lines(proof: "Proof | None") -> Iterator[str]:
     if proof is None:
         return
-    yield f"proof in version {proof.version}: {json.dumps(proof.value, ensure_ascii=False)}"
+    yield f"proof in version {proof.version}: {printable_json(json.dumps(proof.value, ensure_ascii=False))}"
     for name, data in (("old", proof.old_bytes), ("new", proof.new_bytes)):
         yield from _bytes_lines(name, data)
     writer = "new" if proof.reader == "old" else "old"
     outcome = "refuses" if proof.error else "takes"
-    what = "" if proof.error else f" for {json.dumps(proof.reads, ensure_ascii=False)}"
+    what = "" if proof.error else f" for {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
     yield f"the {proof.reader} reader {outcome} the {writer} bytes{what}:"
     yield from (indent(line, "  ") for line in proof.trace.splitlines()[1:])
 

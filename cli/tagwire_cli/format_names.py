@@ -1,37 +1,51 @@
 """Names of record formats on the command line. An unknown one is wrong usage, and told before anything is read."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["FormatName"]
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
+
+__all__ = ["FormatName", "formats_of"]
 
 _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """The name of a record format or, of what is read, `auto`: each batch says what it is."""
+    """The name of a record format or, of what is read, `auto` or names with commas."""
 
     name = "format"
 
-    def __init__(self, *, or_auto: bool = False) -> None:
-        self.or_auto = or_auto
+    def __init__(self, *, is_read: bool = False) -> None:
+        self.is_read = is_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name itself."""
+        from tagwire.records.format_set import format_set
         from tagwire.records.formats import FormatError, format_of
 
-        if not (self.or_auto and value == _AUTO):
-            try:
-                format_of(value)
-            except FormatError as error:
-                self.fail(str(error), param, ctx)
+        try:
+            format_set(value) if self.is_read else format_of(value)
+        except FormatError as error:
+            self.fail(str(error), param, ctx)
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names, and `auto` where it is one."""
         from tagwire.records.formats import format_names
 
-        names = [*format_names(), *([_AUTO] if self.or_auto else [])]
+        names = [*format_names(), *([_AUTO] if self.is_read else [])]
         return [CompletionItem(name) for name in names if name.startswith(incomplete.lower())]
+
+
+def formats_of(name: str | None, *, only: bool) -> "FormatSet":
+    """The formats that a reader is to know. Raises click.UsageError for `only` where none is named."""
+    from tagwire.records.format_set import format_set
+    from tagwire.records.formats import FormatError
+
+    try:
+        return format_set(name or _AUTO, only=only)
+    except FormatError:
+        raise click.UsageError("--only-format goes with a format that is named, not with auto.") from None

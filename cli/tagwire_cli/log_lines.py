@@ -5,24 +5,30 @@ Apart from the command, whose help must not wait for what reads logs.
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from tagwire.errors import DecodeError
+from tagwire.layout_parts import words_of_bits
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
 from tagwire.log.dump import More, batch_lines, in_parts
 from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
 from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
-from tagwire.records import RecordBatch
+from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.registry import Registry
+from tagwire.shown import printable_json
 
 __all__ = ["dump"]
+
+_OF_RECORDS: Final = ("has headers", "tombstone")
+"""Words for attributes of records, which stand in the attributes of a message, too."""
 
 
 def dump(
     found: Partition | Segment,
     begin: int | None,
-    format: str,
+    format: FormatSet,
     limits: Limits,
     registry: Registry | None,
     write: Callable[[bytes], object],
@@ -46,7 +52,7 @@ def dump(
 
 
 def _batches(
-    found: Partition | Segment, begin: int | None, format: str, limits: Limits, partial: bool
+    found: Partition | Segment, begin: int | None, format: FormatSet, limits: Limits, partial: bool
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
     """The batches with their segments and positions."""
     if not isinstance(found, Segment):
@@ -66,13 +72,26 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
 
 
 def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
-    """Offset, timestamp, key, value and headers of each record, with tabs between them."""
+    """Offset, timestamp, key, value, headers and attributes of each record, with tabs between them."""
+    of_batch = words_of_bits(batch.described_by.bits.values(), batch.attributes)
+    of_batch = [word for word in of_batch if word not in _OF_RECORDS]
     for record in batch:
         headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
         if more is not None:
-            cells[2:4] = [json.dumps(more(record)["message"], ensure_ascii=False)]
+            cells[2:4] = [printable_json(json.dumps(more(record)["message"], ensure_ascii=False))]
+        cells.append(", ".join([*of_batch, *_of_record(record)]))
         yield "\t".join(cells).rstrip("\t") + "\n"
+
+
+def _of_record(record: Record) -> list[str]:
+    """What a record is, whether a bit says so or, in formats without that bit, its bytes."""
+    words = []
+    if record.headers:
+        words.append(_OF_RECORDS[0])
+    if record.is_tombstone:
+        words.append(_OF_RECORDS[1])
+    return words
 
 
 def _text(value: bytes | str | int | None) -> str:

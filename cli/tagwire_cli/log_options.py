@@ -1,18 +1,21 @@
 """The options that commands about logs share, those of `tagwire log` and those of `tagwire spark`."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
-from tagwire_cli.format_names import FormatName
+from tagwire_cli.format_names import FormatName, formats_of
 
 __all__ = [
     "conversion_options",
     "format_option",
     "json_option",
     "new_format_option",
+    "only_format_option",
+    "output_options",
     "paths_argument",
     "whatif_options",
 ]
@@ -32,15 +35,46 @@ def json_option(function: F) -> F:
 
 
 def format_option(function: F) -> F:
-    """The option `--format`."""
-    return click.option(
-        "--format",
-        default="auto",
-        show_default=True,
-        metavar="NAME",
-        type=FormatName(or_auto=True),
-        help="The format of the batches: docs/records.md.",
-    )(function)
+    """The options `--format` and `--only-format`, which come to the function as one FormatSet, `format`."""
+    return only_format_option(
+        click.option(
+            "--format",
+            default="auto",
+            show_default=True,
+            metavar="NAME",
+            type=FormatName(is_read=True),
+            help="The format that its magic byte means; others keep theirs: docs/records.md.",
+        )(_with_formats(function))
+    )
+
+
+def only_format_option(function: F) -> F:
+    """The option `--only-format`."""
+    return click.option("--only-format", is_flag=True, help="Every batch must have the format that is named.")(function)
+
+
+def _with_formats(function: F) -> F:
+    @wraps(function)
+    def called(*words: Any, format: str, only_format: bool, **options: Any) -> Any:
+        return function(*words, format=formats_of(format, only=only_format), **options)
+
+    return cast(F, called)
+
+
+def output_options(function: F) -> F:
+    """The options `--output` and `--resume` of who writes partitions."""
+    for option in (
+        click.option("--resume", "resumes", is_flag=True, help="Pass over partitions that are in DIR already."),
+        click.option(
+            *("--output", "output"),
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where the partitions are written.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def conversion_options(function: F) -> F:

@@ -3,20 +3,23 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from tagwire_cli.echo import say
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
 
 __all__ = [
+    "Work",
     "byte_progress",
     "log_folders",
     "partitions_below",
     "partitions_of",
     "segments_of",
     "target_of",
+    "work_of",
 ]
 
 
@@ -58,6 +61,44 @@ def target_of(partition: "Partition", path: Path, output: Path) -> Path:
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
+
+
+class Work(NamedTuple):
+    """What is to be written of one path."""
+
+    path: Path
+    found: "list[Partition]"
+    """All partitions in and below it."""
+    left: "list[tuple[Partition, Path]]"
+    """Those that are to be written, with their places."""
+
+
+def work_of(
+    paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
+) -> list[Work]:
+    """What is to be written; `place` says where a partition of a path goes. With `resumes`, not what is there already.
+
+    Raises LogPathError before anything is written: for two partitions of one place, one that is there already, a path
+    without partitions, and a file.
+    """
+    from tagwire.log import LogPathError
+    from tagwire.log.whole_folder import refuse_existing
+
+    work, seen = [], dict[Path, Path]()
+    for path in paths:
+        found, left = partitions_below(path, done), []
+        for partition in found:
+            target = place(partition, path)
+            if target in seen:
+                raise LogPathError(f"{partition.path}: {seen[target]} goes to the same folder, {target}")
+            seen[target] = partition.path
+            if resumes and target.exists():
+                say(f"tagwire: {target}: it is there already, and is passed over", err=True)
+                continue
+            refuse_existing(target)
+            left.append((partition, target))
+        work.append(Work(path, found, left))
+    return work
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:

@@ -6,14 +6,17 @@ text, one line a row, for grep and for logs.
 
 import json
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import click
 
+from tagwire.shown import printable, printable_json
 from tagwire_cli.diagnostics import is_coloured, is_terminal
+from tagwire_cli.echo import say
 from tagwire_cli.progress import clear_bar
 
 __all__ = [
@@ -23,6 +26,7 @@ __all__ = [
     "refuse_terminal",
     "write_bytes",
     "write_json",
+    "write_json_lazily",
     "write_json_line",
     "write_line",
 ]
@@ -45,6 +49,7 @@ class Column:
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows under their titles."""
     clear_bar()
+    rows = [[printable(cell) for cell in row] for row in rows]
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)
         return
@@ -55,7 +60,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
             cell.rjust(width) if column.is_number else cell.ljust(width)
             for column, cell, width in zip(columns, row, widths, strict=True)
         )
-        click.echo(_GAP.join(cells).rstrip())
+        say(_GAP.join(cells).rstrip())
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -83,22 +88,34 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 def write_json(value: Any) -> None:
     """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(_encoded(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
+    write_bytes(printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+
+
+def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
+    """What `write_json` writes of these values, or of the only one, without holding the text, nor more than one value.
+
+    Lists in a value may be lazy, too: the encoder asks them for one item after the other.
+    """
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+    indent = "  " if is_list else ""
+    number = 0
+    for number, value in enumerate(values, 1):
+        if is_list:
+            write_bytes(b"[\n  " if number == 1 else b",\n  ")
+        parts = encoder.iterencode(value)
+        while text := "".join(islice(parts, 10_000)):
+            write_bytes(printable_json(text.replace("\n", f"\n{indent}")).encode())
+    write_bytes((b"\n]\n" if number else b"[]\n") if is_list else b"\n")
 
 
 def write_json_line(value: Any) -> None:
     """The value as JSON on a line of its own."""
-    write_bytes(_encoded(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+    write_bytes(printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
-    """The text in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(_encoded(text))
-
-
-def _encoded(text: str) -> bytes:
-    """A path's bytes that are no UTF-8 become escapes, as JSON has them; Python reads them back as the same path."""
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    """The text as one line in UTF-8, whatever the terminal's encoding is; what does not print, but tabs, is escaped."""
+    write_bytes(printable(text, keep="\t").encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:

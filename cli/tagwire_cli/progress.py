@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from tagwire.shown import printable
 from tagwire_cli.diagnostics import is_terminal
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
     if not console.is_interactive:
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     bar = Progress(  # not redirected: what is for standard output stays there
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
-    row = bar.add_task(label)
+    row = bar.add_task(printable(label))
     drawn = float("-inf")
 
     def tell(done: int, total: int) -> None:

@@ -12,9 +12,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
-import click
-
 import tagwire
+from tagwire_cli.echo import say
 from tagwire_cli.output import write_json
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def print_github(reports: Sequence[Report]) -> None:
         properties |= {"line": report.line, "col": report.column} if report.line else {}
         properties["title"] = f"{report.severity} {report.rule}"
         listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-        click.echo(f"::{kind} {listed}::{_data(report.message)}")
+        say(f"::{kind} {listed}::{_data(report.message)}")
 
 
 def _data(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -42,6 +42,7 @@ class AccessControlRecord(Message):
     permission_type: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

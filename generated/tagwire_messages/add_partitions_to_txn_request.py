@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -37,6 +37,7 @@ class AddPartitionsToTxnTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -66,6 +67,7 @@ class AddPartitionsToTxnTransaction(Struct):
     topics: tuple[AddPartitionsToTxnTopic, ...]
     """[]AddPartitionsToTxnTopic, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -115,6 +117,7 @@ class AddPartitionsToTxnRequest(Message):
     v3_and_below_topics: tuple[AddPartitionsToTxnTopic, ...]
     """[]AddPartitionsToTxnTopic, versions 0-3."""
 
+    @constructor
     def __init__(
         self,
         *,

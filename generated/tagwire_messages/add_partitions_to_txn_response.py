@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -46,6 +46,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
     partition_error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, partition_error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -71,6 +72,7 @@ class AddPartitionsToTxnTopicResult(Struct):
     results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
     """[]AddPartitionsToTxnPartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +106,7 @@ class AddPartitionsToTxnResult(Struct):
     topic_results: tuple[AddPartitionsToTxnTopicResult, ...]
     """[]AddPartitionsToTxnTopicResult, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -147,6 +150,7 @@ class AddPartitionsToTxnResponse(Message):
     results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...]
     """[]AddPartitionsToTxnTopicResult, versions 0-3."""
 
+    @constructor
     def __init__(
         self,
         *,

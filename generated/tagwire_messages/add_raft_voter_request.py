@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -33,6 +33,7 @@ class Listener(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -74,6 +75,7 @@ class AddRaftVoterRequest(Message):
     ack_when_committed: bool
     """bool, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class AllocateProducerIdsRequest(Message):
     broker_epoch: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self, *, broker_id: int = 0, broker_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -26,6 +26,7 @@ class EntityData(Struct):
     entity_name: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class OpData(Struct):
     remove: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self, *, key: str = "", value: float = 0.0, remove: bool = False, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -76,6 +78,7 @@ class EntryData(Struct):
     ops: tuple[OpData, ...]
     """[]OpData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +106,7 @@ class AlterClientQuotasRequest(Message):
     validate_only: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

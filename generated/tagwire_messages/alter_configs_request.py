@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class AlterableConfig(Struct):
     value: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
@@ -50,6 +51,7 @@ class AlterConfigsResource(Struct):
     configs: tuple[AlterableConfig, ...]
     """[]AlterableConfig, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -80,6 +82,7 @@ class AlterConfigsRequest(Message):
     validate_only: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

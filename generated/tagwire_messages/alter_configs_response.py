@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -64,6 +65,7 @@ class AlterConfigsResponse(Message):
     responses: tuple[AlterConfigsResourceResponse, ...]
     """[]AlterConfigsResourceResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

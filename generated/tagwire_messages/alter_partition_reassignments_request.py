@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class ReassignablePartition(Struct):
     replicas: tuple[int, ...] | None
     """[]int32, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -54,6 +55,7 @@ class ReassignableTopic(Struct):
     partitions: tuple[ReassignablePartition, ...]
     """[]ReassignablePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -83,6 +85,7 @@ class AlterPartitionReassignmentsRequest(Message):
     topics: tuple[ReassignableTopic, ...]
     """[]ReassignableTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -29,6 +29,7 @@ class ReassignablePartitionResponse(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -59,6 +60,7 @@ class ReassignableTopicResponse(Struct):
     partitions: tuple[ReassignablePartitionResponse, ...]
     """[]ReassignablePartitionResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -101,6 +103,7 @@ class AlterPartitionReassignmentsResponse(Message):
     responses: tuple[ReassignableTopicResponse, ...]
     """[]ReassignableTopicResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -37,6 +37,7 @@ class BrokerState(Struct):
     broker_epoch: int
     """int64, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, broker_id: int = 0, broker_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -76,6 +77,7 @@ class PartitionData(Struct):
     partition_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -117,6 +119,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -149,6 +152,7 @@ class AlterPartitionRequest(Message):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

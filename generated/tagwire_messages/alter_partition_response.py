@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -52,6 +52,7 @@ class PartitionData(Struct):
     partition_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -96,6 +97,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -128,6 +130,7 @@ class AlterPartitionResponse(Message):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

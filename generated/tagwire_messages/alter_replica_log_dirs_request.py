@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class AlterReplicaLogDirTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -50,6 +51,7 @@ class AlterReplicaLogDir(Struct):
     topics: tuple[AlterReplicaLogDirTopic, ...]
     """[]AlterReplicaLogDirTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -75,6 +77,7 @@ class AlterReplicaLogDirsRequest(Message):
     dirs: tuple[AlterReplicaLogDir, ...]
     """[]AlterReplicaLogDir, all versions."""
 
+    @constructor
     def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.dirs = tuple(dirs)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
     start_offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, start_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     partitions: tuple[AlterShareGroupOffsetsRequestPartition, ...]
     """[]AlterShareGroupOffsetsRequestPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -84,6 +86,7 @@ class AlterShareGroupOffsetsRequest(Message):
     topics: tuple[AlterShareGroupOffsetsRequestTopic, ...]
     """[]AlterShareGroupOffsetsRequestTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

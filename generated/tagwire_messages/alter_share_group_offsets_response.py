@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -35,6 +35,7 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     partitions: tuple[AlterShareGroupOffsetsResponsePartition, ...]
     """[]AlterShareGroupOffsetsResponsePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -107,6 +109,7 @@ class AlterShareGroupOffsetsResponse(Message):
     responses: tuple[AlterShareGroupOffsetsResponseTopic, ...]
     """[]AlterShareGroupOffsetsResponseTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

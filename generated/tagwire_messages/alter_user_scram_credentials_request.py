@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class ScramCredentialDeletion(Struct):
     mechanism: int
     """int8, all versions."""
 
+    @constructor
     def __init__(self, *, name: str = "", mechanism: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.mechanism = mechanism
@@ -50,6 +51,7 @@ class ScramCredentialUpsertion(Struct):
     salted_password: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class AlterUserScramCredentialsRequest(Message):
     upsertions: tuple[ScramCredentialUpsertion, ...]
     """[]ScramCredentialUpsertion, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

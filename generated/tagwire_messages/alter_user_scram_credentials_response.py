@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -25,6 +25,7 @@ class AlterUserScramCredentialsResult(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -55,6 +56,7 @@ class AlterUserScramCredentialsResponse(Message):
     results: tuple[AlterUserScramCredentialsResult, ...]
     """[]AlterUserScramCredentialsResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -34,6 +34,7 @@ class ApiVersionsRequest(Message):
     node_id: int
     """int32, version 5 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

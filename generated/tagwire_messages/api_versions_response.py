@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -36,6 +36,7 @@ class ApiVersion(Struct):
     max_version: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -68,6 +69,7 @@ class SupportedFeatureKey(Struct):
     max_version: int
     """int16, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", min_version: int = 0, max_version: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -95,6 +97,7 @@ class FinalizedFeatureKey(Struct):
     min_version_level: int
     """int16, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -144,6 +147,7 @@ class ApiVersionsResponse(Message):
     zk_migration_ready: bool
     """bool, version 3 on, tag 3, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -26,6 +26,7 @@ class PartitionData(Struct):
     partition_index: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
@@ -43,6 +44,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -70,6 +72,7 @@ class DirectoryData(Struct):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self, *, id: UUID = DEFAULT_UUID, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -95,6 +98,7 @@ class AssignReplicasToDirsRequest(Message):
     directories: tuple[DirectoryData, ...]
     """[]DirectoryData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

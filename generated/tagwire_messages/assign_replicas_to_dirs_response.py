@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -28,6 +28,7 @@ class PartitionData(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -78,6 +80,7 @@ class DirectoryData(Struct):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self, *, id: UUID = DEFAULT_UUID, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -103,6 +106,7 @@ class AssignReplicasToDirsResponse(Message):
     directories: tuple[DirectoryData, ...]
     """[]DirectoryData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -37,6 +37,7 @@ class PartitionData(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -70,6 +71,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -99,6 +101,7 @@ class LeaderEndpoint(Struct):
     port: int
     """uint16, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -128,6 +131,7 @@ class BeginQuorumEpochRequest(Message):
     leader_endpoints: tuple[LeaderEndpoint, ...]
     """[]LeaderEndpoint, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

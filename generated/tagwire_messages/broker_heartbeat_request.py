@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -50,6 +50,7 @@ class BrokerHeartbeatRequest(Message):
     cordoned_log_dirs: tuple[UUID, ...] | None
     """[]uuid, version 2 on, nullable, tag 1."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -48,6 +48,7 @@ class BrokerRegistrationChangeRecord(Message):
     cordoned_log_dirs: tuple[UUID, ...] | None
     """[]uuid, version 3 on, nullable, tag 3."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -38,6 +38,7 @@ class Listener(Struct):
     security_protocol: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -73,6 +74,7 @@ class Feature(Struct):
     max_supported_version: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -128,6 +130,7 @@ class BrokerRegistrationRequest(Message):
     previous_broker_epoch: int
     """int64, version 3 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class BrokerRegistrationResponse(Message):
     broker_epoch: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class EntityData(Struct):
     entity_name: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -50,6 +51,7 @@ class ClientQuotaRecord(Message):
     remove: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

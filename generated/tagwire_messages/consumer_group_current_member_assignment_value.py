@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class TopicPartitions(Struct):
     assignment_epochs: tuple[int, ...] | None
     """[]int32, all versions, nullable, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -74,6 +75,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     partitions_pending_revocation: tuple[TopicPartitions, ...]
     """[]TopicPartitions, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

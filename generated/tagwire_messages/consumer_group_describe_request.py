@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -26,6 +26,7 @@ class ConsumerGroupDescribeRequest(Message):
     include_authorized_operations: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -35,6 +35,7 @@ class TopicPartitions(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -64,6 +65,7 @@ class Assignment(Struct):
     topic_partitions: tuple[TopicPartitions, ...]
     """[]TopicPartitions, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_partitions: Iterable[TopicPartitions] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -114,6 +116,7 @@ class Member(Struct):
     member_type: int
     """int8, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -195,6 +198,7 @@ class DescribedGroup(Struct):
     authorized_operations: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -243,6 +247,7 @@ class ConsumerGroupDescribeResponse(Message):
     groups: tuple[DescribedGroup, ...]
     """[]DescribedGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

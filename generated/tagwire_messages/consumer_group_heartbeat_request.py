@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class TopicPartitions(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +87,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     topic_partitions: tuple[TopicPartitions, ...] | None
     """[]TopicPartitions, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class TopicPartitions(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -57,6 +58,7 @@ class Assignment(Struct):
     topic_partitions: tuple[TopicPartitions, ...]
     """[]TopicPartitions, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_partitions: Iterable[TopicPartitions] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -95,6 +97,7 @@ class ConsumerGroupHeartbeatResponse(Message):
     assignment: Assignment | None
     """Assignment, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

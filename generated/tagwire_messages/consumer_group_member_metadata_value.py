@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -25,6 +25,7 @@ class ClassicProtocol(Struct):
     metadata: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.metadata = metadata
@@ -46,6 +47,7 @@ class ClassicMemberMetadata(Struct):
     supported_protocols: tuple[ClassicProtocol, ...]
     """[]ClassicProtocol, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -98,6 +100,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     classic_member_metadata: ClassicMemberMetadata | None
     """ClassicMemberMetadata, all versions, nullable, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

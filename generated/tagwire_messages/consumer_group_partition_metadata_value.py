@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -29,6 +29,7 @@ class PartitionMetadata(Struct):
     racks: tuple[str, ...]
     """[]string, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition: int = 0, racks: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -56,6 +57,7 @@ class TopicMetadata(Struct):
     partition_metadata: tuple[PartitionMetadata, ...]
     """[]PartitionMetadata, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -87,6 +89,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
     topics: tuple[TopicMetadata, ...]
     """[]TopicMetadata, all versions."""
 
+    @constructor
     def __init__(self, *, topics: Iterable[TopicMetadata] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags

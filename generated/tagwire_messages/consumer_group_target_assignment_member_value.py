@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -29,6 +29,7 @@ class TopicPartition(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -54,6 +55,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     topic_partitions: tuple[TopicPartition, ...]
     """[]TopicPartition, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_partitions: Iterable[TopicPartition] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -29,6 +29,7 @@ class TopicPartition(Struct):
     partitions: tuple[int, ...]
     """[]int32, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -58,6 +59,7 @@ class ConsumerProtocolSubscription(Message):
     rack_id: str | None
     """string, version 3 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -21,6 +21,7 @@ class ControlRecordTypeSchema(Message):
     type: int
     """int16, all versions."""
 
+    @constructor
     def __init__(self, *, type: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.type = type
         self.unknown_tags = unknown_tags

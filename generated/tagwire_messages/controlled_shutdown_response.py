@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class RemainingPartition(Struct):
     partition_index: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class ControlledShutdownResponse(Message):
     remaining_partitions: tuple[RemainingPartition, ...]
     """[]RemainingPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

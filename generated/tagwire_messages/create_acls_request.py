@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -47,6 +47,7 @@ class AclCreation(Struct):
     permission_type: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -87,6 +88,7 @@ class CreateAclsRequest(Message):
     creations: tuple[AclCreation, ...]
     """[]AclCreation, all versions."""
 
+    @constructor
     def __init__(self, *, creations: Iterable[AclCreation] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.creations = tuple(creations)
         self.unknown_tags = unknown_tags

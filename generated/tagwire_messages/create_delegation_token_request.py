@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class CreatableRenewers(Struct):
     principal_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -55,6 +56,7 @@ class CreateDelegationTokenRequest(Message):
     max_lifetime_ms: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class CreatePartitionsAssignment(Struct):
     broker_ids: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(self, *, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_ids = tuple(broker_ids)
         self.unknown_tags = unknown_tags
@@ -46,6 +47,7 @@ class CreatePartitionsTopic(Struct):
     assignments: tuple[CreatePartitionsAssignment, ...] | None
     """[]CreatePartitionsAssignment, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +87,7 @@ class CreatePartitionsRequest(Message):
     validate_only: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -32,6 +32,7 @@ class CreatableReplicaAssignment(Struct):
     broker_ids: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -55,6 +56,7 @@ class CreatableTopicConfig(Struct):
     value: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
@@ -82,6 +84,7 @@ class CreatableTopic(Struct):
     configs: tuple[CreatableTopicConfig, ...]
     """[]CreatableTopicConfig, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -120,6 +123,7 @@ class CreateTopicsRequest(Message):
     validate_only: bool
     """bool, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -46,6 +46,7 @@ class CreatableTopicConfigs(Struct):
     is_sensitive: bool
     """bool, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +105,7 @@ class CreatableTopicResult(Struct):
     configs: tuple[CreatableTopicConfigs, ...] | None
     """[]CreatableTopicConfigs, version 5 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -166,6 +168,7 @@ class CreateTopicsResponse(Message):
     topics: tuple[CreatableTopicResult, ...]
     """[]CreatableTopicResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

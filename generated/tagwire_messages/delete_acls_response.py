@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -54,6 +54,7 @@ class DeleteAclsMatchingAcl(Struct):
     permission_type: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +105,7 @@ class DeleteAclsFilterResult(Struct):
     matching_acls: tuple[DeleteAclsMatchingAcl, ...]
     """[]DeleteAclsMatchingAcl, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -134,6 +136,7 @@ class DeleteAclsResponse(Message):
     filter_results: tuple[DeleteAclsFilterResult, ...]
     """[]DeleteAclsFilterResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class DeleteRecordsPartition(Struct):
     offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -50,6 +51,7 @@ class DeleteRecordsTopic(Struct):
     partitions: tuple[DeleteRecordsPartition, ...]
     """[]DeleteRecordsPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +79,7 @@ class DeleteRecordsRequest(Message):
     timeout_ms: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class DeleteRecordsPartitionResult(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -60,6 +61,7 @@ class DeleteRecordsTopicResult(Struct):
     partitions: tuple[DeleteRecordsPartitionResult, ...]
     """[]DeleteRecordsPartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -89,6 +91,7 @@ class DeleteRecordsResponse(Message):
     topics: tuple[DeleteRecordsTopicResult, ...]
     """[]DeleteRecordsTopicResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

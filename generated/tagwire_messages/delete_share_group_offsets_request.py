@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     topic_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
@@ -38,6 +39,7 @@ class DeleteShareGroupOffsetsRequest(Message):
     topics: tuple[DeleteShareGroupOffsetsRequestTopic, ...]
     """[]DeleteShareGroupOffsetsRequestTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -69,6 +70,7 @@ class DeleteShareGroupOffsetsResponse(Message):
     responses: tuple[DeleteShareGroupOffsetsResponseTopic, ...]
     """[]DeleteShareGroupOffsetsResponseTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

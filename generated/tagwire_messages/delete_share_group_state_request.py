@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -27,6 +27,7 @@ class PartitionData(Struct):
     partition: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition = partition
         self.unknown_tags = unknown_tags
@@ -44,6 +45,7 @@ class DeleteStateData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -71,6 +73,7 @@ class DeleteShareGroupStateRequest(Message):
     topics: tuple[DeleteStateData, ...]
     """[]DeleteStateData, all versions."""
 
+    @constructor
     def __init__(
         self, *, group_id: str = "", topics: Iterable[DeleteStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

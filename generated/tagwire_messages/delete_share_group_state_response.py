@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class PartitionResult(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class DeleteStateResult(Struct):
     partitions: tuple[PartitionResult, ...]
     """[]PartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class DeleteShareGroupStateResponse(Message):
     results: tuple[DeleteStateResult, ...]
     """[]DeleteStateResult, all versions."""
 
+    @constructor
     def __init__(
         self, *, results: Iterable[DeleteStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -36,6 +36,7 @@ class DeleteTopicState(Struct):
     topic_id: UUID
     """uuid, version 6 on."""
 
+    @constructor
     def __init__(
         self, *, name: str | None = None, topic_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -61,6 +62,7 @@ class DeleteTopicsRequest(Message):
     timeout_ms: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -40,6 +40,7 @@ class DeletableTopicResult(Struct):
     error_message: str | None
     """string, version 5 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -73,6 +74,7 @@ class DeleteTopicsResponse(Message):
     responses: tuple[DeletableTopicResult, ...]
     """[]DeletableTopicResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -47,6 +47,7 @@ class DescribeAclsRequest(Message):
     permission_type: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -32,6 +32,7 @@ class AclDescription(Struct):
     permission_type: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -69,6 +70,7 @@ class DescribeAclsResource(Struct):
     acls: tuple[AclDescription, ...]
     """[]AclDescription, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -106,6 +108,7 @@ class DescribeAclsResponse(Message):
     resources: tuple[DescribeAclsResource, ...]
     """[]DescribeAclsResource, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

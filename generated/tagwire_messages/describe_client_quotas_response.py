@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -26,6 +26,7 @@ class EntityData(Struct):
     entity_name: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, entity_type: str = "", entity_name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -49,6 +50,7 @@ class ValueData(Struct):
     value: float
     """float64, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: float = 0.0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -70,6 +72,7 @@ class EntryData(Struct):
     values: tuple[ValueData, ...]
     """[]ValueData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -101,6 +104,7 @@ class DescribeClientQuotasResponse(Message):
     entries: tuple[EntryData, ...] | None
     """[]EntryData, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -33,6 +33,7 @@ class DescribeClusterBroker(Struct):
     is_fenced: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -91,6 +92,7 @@ class DescribeClusterResponse(Message):
     cluster_authorized_operations: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class DescribeConfigsResource(Struct):
     configuration_keys: tuple[str, ...] | None
     """[]string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -63,6 +64,7 @@ class DescribeConfigsRequest(Message):
     include_documentation: bool
     """bool, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

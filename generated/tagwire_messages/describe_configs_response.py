@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -41,6 +41,7 @@ class DescribeConfigsSynonym(Struct):
     source: int
     """int8, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", value: str | None = "", source: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -91,6 +92,7 @@ class DescribeConfigsResourceResult(Struct):
     documentation: str | None
     """string, version 3 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -147,6 +149,7 @@ class DescribeConfigsResult(Struct):
     configs: tuple[DescribeConfigsResourceResult, ...]
     """[]DescribeConfigsResourceResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -183,6 +186,7 @@ class DescribeConfigsResponse(Message):
     results: tuple[DescribeConfigsResult, ...]
     """[]DescribeConfigsResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class DescribeDelegationTokenOwner(Struct):
     principal_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -49,6 +50,7 @@ class DescribeDelegationTokenRequest(Message):
     owners: tuple[DescribeDelegationTokenOwner, ...] | None
     """[]DescribeDelegationTokenOwner, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, owners: Iterable[DescribeDelegationTokenOwner] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

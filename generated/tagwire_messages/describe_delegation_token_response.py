@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class DescribedDelegationTokenRenewer(Struct):
     principal_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -81,6 +82,7 @@ class DescribedDelegationToken(Struct):
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
     """[]DescribedDelegationTokenRenewer, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -136,6 +138,7 @@ class DescribeDelegationTokenResponse(Message):
     throttle_time_ms: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class DescribeGroupsRequest(Message):
     include_authorized_operations: bool
     """bool, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -47,6 +47,7 @@ class DescribedGroupMember(Struct):
     member_assignment: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -108,6 +109,7 @@ class DescribedGroup(Struct):
     authorized_operations: int
     """int32, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -153,6 +155,7 @@ class DescribeGroupsResponse(Message):
     groups: tuple[DescribedGroup, ...]
     """[]DescribedGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class DescribableLogDirTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class DescribeLogDirsRequest(Message):
     topics: tuple[DescribableLogDirTopic, ...] | None
     """[]DescribableLogDirTopic, all versions, nullable."""
 
+    @constructor
     def __init__(
         self, *, topics: Iterable[DescribableLogDirTopic] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -35,6 +35,7 @@ class DescribeLogDirsPartition(Struct):
     is_future_key: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -68,6 +69,7 @@ class DescribeLogDirsTopic(Struct):
     partitions: tuple[DescribeLogDirsPartition, ...]
     """[]DescribeLogDirsPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +105,7 @@ class DescribeLogDirsResult(Struct):
     is_cordoned: bool
     """bool, version 5 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -144,6 +147,7 @@ class DescribeLogDirsResponse(Message):
     results: tuple[DescribeLogDirsResult, ...]
     """[]DescribeLogDirsResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -40,6 +40,7 @@ class ProducerState(Struct):
     current_txn_start_offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -83,6 +84,7 @@ class PartitionResponse(Struct):
     active_producers: tuple[ProducerState, ...]
     """[]ProducerState, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -116,6 +118,7 @@ class TopicResponse(Struct):
     partitions: tuple[PartitionResponse, ...]
     """[]PartitionResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -143,6 +146,7 @@ class DescribeProducersResponse(Message):
     topics: tuple[TopicResponse, ...]
     """[]TopicResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

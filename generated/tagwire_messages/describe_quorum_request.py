@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -25,6 +25,7 @@ class PartitionData(Struct):
     partition_index: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
@@ -42,6 +43,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +69,7 @@ class DescribeQuorumRequest(Message):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(self, *, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags

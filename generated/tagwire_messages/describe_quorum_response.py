@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -53,6 +53,7 @@ class ReplicaState(Struct):
     last_caught_up_timestamp: int
     """int64, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -111,6 +112,7 @@ class PartitionData(Struct):
     observers: tuple[ReplicaState, ...]
     """[]ReplicaState, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -156,6 +158,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -185,6 +188,7 @@ class Listener(Struct):
     port: int
     """uint16, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -210,6 +214,7 @@ class Node(Struct):
     listeners: tuple[Listener, ...]
     """[]Listener, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, node_id: int = 0, listeners: Iterable[Listener] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -237,6 +242,7 @@ class DescribeQuorumResponse(Message):
     nodes: tuple[Node, ...]
     """[]Node, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

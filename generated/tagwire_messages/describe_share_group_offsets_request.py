@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -54,6 +55,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None
     """[]DescribeShareGroupOffsetsRequestTopic, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class DescribeShareGroupOffsetsRequest(Message):
     groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...]
     """[]DescribeShareGroupOffsetsRequestGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

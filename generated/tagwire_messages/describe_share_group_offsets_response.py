@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -53,6 +53,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -95,6 +96,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     partitions: tuple[DescribeShareGroupOffsetsResponsePartition, ...]
     """[]DescribeShareGroupOffsetsResponsePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -135,6 +137,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -174,6 +177,7 @@ class DescribeShareGroupOffsetsResponse(Message):
     groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...]
     """[]DescribeShareGroupOffsetsResponseGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

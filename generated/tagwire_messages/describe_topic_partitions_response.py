@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -59,6 +59,7 @@ class DescribeTopicPartitionsResponsePartition(Struct):
     offline_replicas: tuple[int, ...]
     """[]int32, all versions, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -123,6 +124,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     topic_authorized_operations: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -168,6 +170,7 @@ class Cursor(Struct):
     partition_index: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -193,6 +196,7 @@ class DescribeTopicPartitionsResponse(Message):
     next_cursor: Cursor | None
     """Cursor, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

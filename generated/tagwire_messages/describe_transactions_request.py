@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class DescribeTransactionsRequest(Message):
     transactional_ids: tuple[str, ...]
     """[]string, all versions."""
 
+    @constructor
     def __init__(self, *, transactional_ids: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.transactional_ids = tuple(transactional_ids)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class TopicData(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -68,6 +69,7 @@ class TransactionState(Struct):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -113,6 +115,7 @@ class DescribeTransactionsResponse(Message):
     transaction_states: tuple[TransactionState, ...]
     """[]TransactionState, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

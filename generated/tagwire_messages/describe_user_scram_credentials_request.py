@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class UserName(Struct):
     name: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
@@ -36,6 +37,7 @@ class DescribeUserScramCredentialsRequest(Message):
     users: tuple[UserName, ...] | None
     """[]UserName, all versions, nullable."""
 
+    @constructor
     def __init__(self, *, users: Iterable[UserName] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.users = None if users is None else tuple(users)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -24,6 +24,7 @@ class CredentialInfo(Struct):
     iterations: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, mechanism: int = 0, iterations: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.mechanism = mechanism
         self.iterations = iterations
@@ -49,6 +50,7 @@ class DescribeUserScramCredentialsResult(Struct):
     credential_infos: tuple[CredentialInfo, ...]
     """[]CredentialInfo, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class DescribeUserScramCredentialsResponse(Message):
     results: tuple[DescribeUserScramCredentialsResult, ...]
     """[]DescribeUserScramCredentialsResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -37,6 +37,7 @@ class ReplicaInfo(Struct):
     candidate_directory_id: UUID
     """uuid, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +78,7 @@ class PartitionData(Struct):
     preferred_candidates: tuple[ReplicaInfo, ...]
     """[]ReplicaInfo, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -115,6 +117,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -144,6 +147,7 @@ class LeaderEndpoint(Struct):
     port: int
     """uint16, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -171,6 +175,7 @@ class EndQuorumEpochRequest(Message):
     leader_endpoints: tuple[LeaderEndpoint, ...]
     """[]LeaderEndpoint, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

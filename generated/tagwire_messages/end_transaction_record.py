@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
 
@@ -17,6 +17,7 @@ class EndTransactionRecord(Message):
 
     __slots__ = ("unknown_tags",)
 
+    @constructor
     def __init__(self, *, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.unknown_tags = unknown_tags
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -25,6 +25,7 @@ class EnvelopeRequest(Message):
     client_host_address: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class FenceBrokerRecord(Message):
     epoch: int
     """int64, all versions."""
 
+    @constructor
     def __init__(self, *, id: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.id = id
         self.epoch = epoch

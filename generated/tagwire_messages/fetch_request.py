@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -52,6 +52,7 @@ class ReplicaState(Struct):
     replica_epoch: int
     """int64, version 15 on."""
 
+    @constructor
     def __init__(
         self, *, replica_id: int = -1, replica_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -97,6 +98,7 @@ class FetchPartition(Struct):
     high_watermark: int
     """int64, version 18 on, tag 1, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -155,6 +157,7 @@ class FetchTopic(Struct):
     partitions: tuple[FetchPartition, ...]
     """[]FetchPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -187,6 +190,7 @@ class ForgottenTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, version 7 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -251,6 +255,7 @@ class FetchRequest(Message):
     rack_id: str
     """string, version 11 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

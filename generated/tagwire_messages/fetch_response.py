@@ -2,12 +2,13 @@
 """FetchResponse (response, API key 1), versions 0-18.
 
 Version 1: adds throttle_time_ms
-Version 2: the same fields
+Version 2: records of format v1
 Version 3: the same fields
 Version 4: adds responses[].partitions[].last_stable_offset,
     responses[].partitions[].aborted_transactions[],
     responses[].partitions[].aborted_transactions[].producer_id,
-    responses[].partitions[].aborted_transactions[].first_offset
+    responses[].partitions[].aborted_transactions[].first_offset; records of
+    format v2
 Version 5: adds responses[].partitions[].log_start_offset
 Version 6: the same fields
 Version 7: adds error_code, session_id
@@ -38,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -70,6 +71,7 @@ class EpochEndOffset(Struct):
     end_offset: int
     """int64, version 12 on."""
 
+    @constructor
     def __init__(self, *, epoch: int = -1, end_offset: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
@@ -91,6 +93,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, version 12 on."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = -1, leader_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -114,6 +117,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, end_offset: int = -1, epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -135,6 +139,7 @@ class AbortedTransaction(Struct):
     first_offset: int
     """int64, version 4 on."""
 
+    @constructor
     def __init__(
         self, *, producer_id: int = 0, first_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -187,8 +192,10 @@ class PartitionData(Struct):
     preferred_read_replica: int
     """int32, version 11 on."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in
+    2-3 and records of v2 in 4+."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -264,7 +271,15 @@ class PartitionData(Struct):
             struct=AbortedTransaction,
         ),
         FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "11+", default=-1),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2-3", "v1"), ("4+", "v2")),
+        ),
     )
 
 
@@ -280,6 +295,7 @@ class FetchableTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -314,6 +330,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, version 16 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -353,6 +370,7 @@ class FetchResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, version 16 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

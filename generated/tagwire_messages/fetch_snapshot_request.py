@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -59,6 +60,7 @@ class PartitionSnapshot(Struct):
     replica_directory_id: UUID
     """uuid, version 1 on, tag 0, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -97,6 +99,7 @@ class TopicSnapshot(Struct):
     partitions: tuple[PartitionSnapshot, ...]
     """[]PartitionSnapshot, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -128,6 +131,7 @@ class FetchSnapshotRequest(Message):
     topics: tuple[TopicSnapshot, ...]
     """[]TopicSnapshot, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

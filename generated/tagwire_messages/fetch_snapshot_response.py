@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -35,6 +35,7 @@ class SnapshotId(Struct):
     epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -56,6 +57,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -98,6 +100,7 @@ class PartitionSnapshot(Struct):
     unaligned_records: bytes | None
     """records, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -149,6 +152,7 @@ class TopicSnapshot(Struct):
     partitions: tuple[PartitionSnapshot, ...]
     """[]PartitionSnapshot, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -178,6 +182,7 @@ class NodeEndpoint(Struct):
     port: int
     """uint16, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, node_id: int = 0, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -207,6 +212,7 @@ class FetchSnapshotResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, version 1 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

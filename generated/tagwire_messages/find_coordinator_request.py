@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -33,6 +33,7 @@ class FindCoordinatorRequest(Message):
     coordinator_keys: tuple[str, ...]
     """[]string, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

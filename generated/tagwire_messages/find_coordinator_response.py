@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -42,6 +42,7 @@ class Coordinator(Struct):
     error_message: str | None
     """string, version 4 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -100,6 +101,7 @@ class FindCoordinatorResponse(Message):
     coordinators: tuple[Coordinator, ...]
     """[]Coordinator, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -53,6 +53,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     requested_metrics: tuple[str, ...]
     """[]string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

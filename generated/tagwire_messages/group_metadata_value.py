@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -51,6 +51,7 @@ class MemberMetadata(Struct):
     assignment: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -112,6 +113,7 @@ class GroupMetadataValue(Message):
     members: tuple[MemberMetadata, ...]
     """[]MemberMetadata, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -33,6 +33,7 @@ class HeartbeatRequest(Message):
     group_instance_id: str | None
     """string, version 3 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

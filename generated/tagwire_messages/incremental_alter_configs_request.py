@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -29,6 +29,7 @@ class AlterableConfig(Struct):
     value: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class AlterConfigsResource(Struct):
     configs: tuple[AlterableConfig, ...]
     """[]AlterableConfig, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -91,6 +93,7 @@ class IncrementalAlterConfigsRequest(Message):
     validate_only: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

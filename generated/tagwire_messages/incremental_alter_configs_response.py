@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -63,6 +64,7 @@ class IncrementalAlterConfigsResponse(Message):
     responses: tuple[AlterConfigsResourceResponse, ...]
     """[]AlterConfigsResourceResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

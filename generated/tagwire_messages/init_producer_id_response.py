@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -47,6 +47,7 @@ class InitProducerIdResponse(Message):
     ongoing_txn_producer_epoch: int
     """int16, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

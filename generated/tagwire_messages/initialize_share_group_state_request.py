@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class PartitionData(Struct):
     start_offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class InitializeStateData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -88,6 +90,7 @@ class InitializeShareGroupStateRequest(Message):
     topics: tuple[InitializeStateData, ...]
     """[]InitializeStateData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

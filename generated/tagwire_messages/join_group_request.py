@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -34,6 +34,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.metadata = metadata
@@ -77,6 +78,7 @@ class JoinGroupRequest(Message):
     reason: str | None
     """string, version 8 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -36,6 +36,7 @@ class JoinGroupResponseMember(Struct):
     metadata: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -91,6 +92,7 @@ class JoinGroupResponse(Message):
     members: tuple[JoinGroupResponseMember, ...]
     """[]JoinGroupResponseMember, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -91,6 +91,7 @@ class LeaderAndIsrPartitionState(Struct):
     leader_recovery_state: int
     """int8, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -150,6 +151,7 @@ class LeaderAndIsrTopicState(Struct):
     partition_states: tuple[LeaderAndIsrPartitionState, ...]
     """[]LeaderAndIsrPartitionState, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -188,6 +190,7 @@ class LeaderAndIsrLiveLeader(Struct):
     port: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, broker_id: int = 0, host_name: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -235,6 +238,7 @@ class LeaderAndIsrRequest(Message):
     live_leaders: tuple[LeaderAndIsrLiveLeader, ...]
     """[]LeaderAndIsrLiveLeader, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

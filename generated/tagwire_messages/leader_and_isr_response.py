@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -44,6 +44,7 @@ class LeaderAndIsrPartitionError(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -74,6 +75,7 @@ class LeaderAndIsrTopicError(Struct):
     partition_errors: tuple[LeaderAndIsrPartitionError, ...]
     """[]LeaderAndIsrPartitionError, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -109,6 +111,7 @@ class LeaderAndIsrResponse(Message):
     topics: tuple[LeaderAndIsrTopicError, ...]
     """[]LeaderAndIsrTopicError, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class Voter(Struct):
     voter_directory_id: UUID
     """uuid, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, voter_id: int = 0, voter_directory_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -59,6 +60,7 @@ class LeaderChangeMessage(Message):
     granting_voters: tuple[Voter, ...]
     """[]Voter, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

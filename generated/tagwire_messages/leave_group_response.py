@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -33,6 +33,7 @@ class MemberResponse(Struct):
     error_code: int
     """int16, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -65,6 +66,7 @@ class LeaveGroupResponse(Message):
     members: tuple[MemberResponse, ...]
     """[]MemberResponse, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -24,6 +24,7 @@ class ListConfigResourcesRequest(Message):
     resource_types: tuple[int, ...]
     """[]int8, version 1 on."""
 
+    @constructor
     def __init__(self, *, resource_types: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.resource_types = tuple(resource_types)
         self.unknown_tags = unknown_tags

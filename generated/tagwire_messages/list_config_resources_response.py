@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -26,6 +26,7 @@ class ConfigResource(Struct):
     resource_type: int
     """int8, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self, *, resource_name: str = "", resource_type: int = 16, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class ListConfigResourcesResponse(Message):
     config_resources: tuple[ConfigResource, ...]
     """[]ConfigResource, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

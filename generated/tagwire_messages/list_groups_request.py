@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class ListGroupsRequest(Message):
     types_filter: tuple[str, ...]
     """[]string, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,

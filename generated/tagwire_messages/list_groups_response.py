@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -34,6 +34,7 @@ class ListedGroup(Struct):
     group_type: str
     """string, version 5 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -69,6 +70,7 @@ class ListGroupsResponse(Message):
     groups: tuple[ListedGroup, ...]
     """[]ListedGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

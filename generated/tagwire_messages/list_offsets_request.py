@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -40,6 +40,7 @@ class ListOffsetsPartition(Struct):
     max_num_offsets: int
     """int32, version 0."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -73,6 +74,7 @@ class ListOffsetsTopic(Struct):
     partitions: tuple[ListOffsetsPartition, ...]
     """[]ListOffsetsPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +106,7 @@ class ListOffsetsRequest(Message):
     timeout_ms: int
     """int32, version 10 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

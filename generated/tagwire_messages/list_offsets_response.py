@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -54,6 +54,7 @@ class ListOffsetsPartitionResponse(Struct):
     leader_epoch: int
     """int32, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -93,6 +94,7 @@ class ListOffsetsTopicResponse(Struct):
     partitions: tuple[ListOffsetsPartitionResponse, ...]
     """[]ListOffsetsPartitionResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -122,6 +124,7 @@ class ListOffsetsResponse(Message):
     topics: tuple[ListOffsetsTopicResponse, ...]
     """[]ListOffsetsTopicResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

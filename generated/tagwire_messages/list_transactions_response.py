@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -29,6 +29,7 @@ class TransactionState(Struct):
     transaction_state: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -63,6 +64,7 @@ class ListTransactionsResponse(Message):
     transaction_states: tuple[TransactionState, ...]
     """[]TransactionState, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -44,6 +44,7 @@ class MetadataRequestTopic(Struct):
     name: str | None
     """string, all versions, nullable in 10+."""
 
+    @constructor
     def __init__(
         self, *, topic_id: UUID = DEFAULT_UUID, name: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -77,6 +78,7 @@ class MetadataRequest(Message):
     include_topic_authorized_operations: bool
     """bool, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,

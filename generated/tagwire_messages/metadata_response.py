@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -48,6 +48,7 @@ class MetadataResponseBroker(Struct):
     rack: str | None
     """string, version 1 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -100,6 +101,7 @@ class MetadataResponsePartition(Struct):
     offline_replicas: tuple[int, ...]
     """[]int32, version 5 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -158,6 +160,7 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int
     """int32, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -216,6 +219,7 @@ class MetadataResponse(Message):
     error_code: int
     """int16, version 13 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

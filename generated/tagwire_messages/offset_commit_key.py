@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class OffsetCommitKey(Message):
     partition: int
     """int32, version 0."""
 
+    @constructor
     def __init__(
         self, *, group: str = "", topic: str = "", partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -55,6 +55,7 @@ class OffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -93,6 +94,7 @@ class OffsetCommitRequestTopic(Struct):
     partitions: tuple[OffsetCommitRequestPartition, ...]
     """[]OffsetCommitRequestPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -141,6 +143,7 @@ class OffsetCommitRequest(Message):
     topics: tuple[OffsetCommitRequestTopic, ...]
     """[]OffsetCommitRequestTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

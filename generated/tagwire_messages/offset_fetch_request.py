@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -42,6 +42,7 @@ class OffsetFetchRequestTopic(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, versions 0-7."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -67,6 +68,7 @@ class OffsetFetchRequestTopics(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -101,6 +103,7 @@ class OffsetFetchRequestGroup(Struct):
     topics: tuple[OffsetFetchRequestTopics, ...] | None
     """[]OffsetFetchRequestTopics, version 8 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -140,6 +143,7 @@ class OffsetFetchRequest(Message):
     require_stable: bool
     """bool, version 7 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -72,6 +72,7 @@ class OffsetFetchResponsePartition(Struct):
     error_code: int
     """int16, versions 0-7."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -108,6 +109,7 @@ class OffsetFetchResponseTopic(Struct):
     partitions: tuple[OffsetFetchResponsePartition, ...]
     """[]OffsetFetchResponsePartition, versions 0-7."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -151,6 +153,7 @@ class OffsetFetchResponsePartitions(Struct):
     error_code: int
     """int16, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -189,6 +192,7 @@ class OffsetFetchResponseTopics(Struct):
     partitions: tuple[OffsetFetchResponsePartitions, ...]
     """[]OffsetFetchResponsePartitions, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -223,6 +227,7 @@ class OffsetFetchResponseGroup(Struct):
     error_code: int
     """int16, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -257,6 +262,7 @@ class OffsetFetchResponse(Message):
     groups: tuple[OffsetFetchResponseGroup, ...]
     """[]OffsetFetchResponseGroup, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,

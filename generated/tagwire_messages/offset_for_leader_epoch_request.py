@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -32,6 +32,7 @@ class OffsetForLeaderPartition(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -62,6 +63,7 @@ class OffsetForLeaderTopic(Struct):
     partitions: tuple[OffsetForLeaderPartition, ...]
     """[]OffsetForLeaderPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -89,6 +91,7 @@ class OffsetForLeaderEpochRequest(Message):
     topics: tuple[OffsetForLeaderTopic, ...]
     """[]OffsetForLeaderTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

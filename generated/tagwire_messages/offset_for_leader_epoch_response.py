@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -34,6 +34,7 @@ class EpochEndOffset(Struct):
     end_offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class OffsetForLeaderTopicResult(Struct):
     partitions: tuple[EpochEndOffset, ...]
     """[]EpochEndOffset, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[EpochEndOffset] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -90,6 +92,7 @@ class OffsetForLeaderEpochResponse(Message):
     topics: tuple[OffsetForLeaderTopicResult, ...]
     """[]OffsetForLeaderTopicResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -69,6 +69,7 @@ class PartitionRecord(Message):
     last_known_elr: tuple[int, ...] | None
     """[]int32, version 2 on, nullable, tag 2."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -2,8 +2,8 @@
 """ProduceRequest (request, API key 0), versions 0-13.
 
 Version 1: the same fields
-Version 2: the same fields
-Version 3: adds transactional_id
+Version 2: records of format v1
+Version 3: adds transactional_id; records of format v2
 Version 4: the same fields
 Version 5: the same fields
 Version 6: the same fields
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -41,8 +41,10 @@ class PartitionProduceData(Struct):
     index: int
     """int32, all versions."""
     records: bytes | None
-    """records, all versions, nullable."""
+    """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
+    and records of v2 in 3+."""
 
+    @constructor
     def __init__(
         self, *, index: int = 0, records: bytes | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -52,7 +54,15 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0+",
+            record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "v2")),
+        ),
     )
 
 
@@ -68,6 +78,7 @@ class TopicProduceData(Struct):
     partition_data: tuple[PartitionProduceData, ...]
     """[]PartitionProduceData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -102,6 +113,7 @@ class ProduceRequest(Message):
     topic_data: tuple[TopicProduceData, ...]
     """[]TopicProduceData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -58,6 +58,7 @@ class BatchIndexAndErrorMessage(Struct):
     batch_index_error_message: str | None
     """string, version 8 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +86,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, version 10 on."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = -1, leader_epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -131,6 +133,7 @@ class PartitionProduceResponse(Struct):
     current_leader: LeaderIdAndEpoch
     """LeaderIdAndEpoch, version 10 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -194,6 +197,7 @@ class TopicProduceResponse(Struct):
     partition_responses: tuple[PartitionProduceResponse, ...]
     """[]PartitionProduceResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -234,6 +238,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, version 10 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -269,6 +274,7 @@ class ProduceResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, version 10 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

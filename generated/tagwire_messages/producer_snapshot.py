@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -45,6 +45,7 @@ class ProducerEntry(Struct):
     current_txn_first_offset: int
     """int64, version 1."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -90,6 +91,7 @@ class ProducerSnapshot(Message):
     producer_entries: tuple[ProducerEntry, ...]
     """[]ProducerEntry, version 1."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -30,6 +30,7 @@ class Voter(Struct):
     voter_id: int
     """int32, version 0."""
 
+    @constructor
     def __init__(self, *, voter_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.voter_id = voter_id
         self.unknown_tags = unknown_tags
@@ -66,6 +67,7 @@ class QuorumStateData(Message):
     current_voters: tuple[Voter, ...] | None
     """[]Voter, version 0, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

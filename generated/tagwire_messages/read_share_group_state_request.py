@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -28,6 +28,7 @@ class PartitionData(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -51,6 +52,7 @@ class ReadStateData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -78,6 +80,7 @@ class ReadShareGroupStateRequest(Message):
     topics: tuple[ReadStateData, ...]
     """[]ReadStateData, all versions."""
 
+    @constructor
     def __init__(
         self, *, group_id: str = "", topics: Iterable[ReadStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

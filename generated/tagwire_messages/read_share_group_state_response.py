@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -33,6 +33,7 @@ class StateBatch(Struct):
     delivery_count: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class PartitionResult(Struct):
     state_batches: tuple[StateBatch, ...]
     """[]StateBatch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -121,6 +123,7 @@ class ReadStateResult(Struct):
     partitions: tuple[PartitionResult, ...]
     """[]PartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -146,6 +149,7 @@ class ReadShareGroupStateResponse(Message):
     results: tuple[ReadStateResult, ...]
     """[]ReadStateResult, all versions."""
 
+    @constructor
     def __init__(self, *, results: Iterable[ReadStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.results = tuple(results)
         self.unknown_tags = unknown_tags

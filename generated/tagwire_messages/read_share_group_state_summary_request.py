@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class PartitionData(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -55,6 +56,7 @@ class ReadStateSummaryData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +84,7 @@ class ReadShareGroupStateSummaryRequest(Message):
     topics: tuple[ReadStateSummaryData, ...]
     """[]ReadStateSummaryData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

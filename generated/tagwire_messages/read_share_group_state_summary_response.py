@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -51,6 +51,7 @@ class PartitionResult(Struct):
     delivery_complete_count: int
     """int32, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -93,6 +94,7 @@ class ReadStateSummaryResult(Struct):
     partitions: tuple[PartitionResult, ...]
     """[]PartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -118,6 +120,7 @@ class ReadShareGroupStateSummaryResponse(Message):
     results: tuple[ReadStateSummaryResult, ...]
     """[]ReadStateSummaryResult, all versions."""
 
+    @constructor
     def __init__(
         self, *, results: Iterable[ReadStateSummaryResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class ControllerEndpoint(Struct):
     security_protocol: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class ControllerFeature(Struct):
     max_supported_version: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +105,7 @@ class RegisterControllerRecord(Message):
     features: tuple[ControllerFeature, ...]
     """[]ControllerFeature, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -37,6 +37,7 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class RemoteLogSegmentIdEntry(Struct):
     id: UUID
     """uuid, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +105,7 @@ class SegmentLeaderEpochEntry(Struct):
     offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
@@ -155,6 +158,7 @@ class RemoteLogSegmentMetadataRecord(Message):
     txn_index_empty: bool
     """bool, all versions, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -29,6 +29,7 @@ class SegmentLeaderEpochEntry(Struct):
     offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
@@ -81,6 +82,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     txn_index_empty: bool
     """bool, all versions, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

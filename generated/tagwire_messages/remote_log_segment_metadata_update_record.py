@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -32,6 +32,7 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -63,6 +64,7 @@ class RemoteLogSegmentIdEntry(Struct):
     id: UUID
     """uuid, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -112,6 +114,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     remote_log_segment_state: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

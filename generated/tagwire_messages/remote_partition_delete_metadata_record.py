@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class TopicIdPartitionEntry(Struct):
     partition: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -71,6 +72,7 @@ class RemotePartitionDeleteMetadataRecord(Message):
     remote_partition_delete_state: int
     """int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -26,6 +26,7 @@ class RemoveAccessControlEntryRecord(Message):
     id: UUID
     """uuid, all versions."""
 
+    @constructor
     def __init__(self, *, id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.id = uuid_or_default(id, 0)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class RemoveDelegationTokenRecord(Message):
     token_id: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, token_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.token_id = token_id
         self.unknown_tags = unknown_tags

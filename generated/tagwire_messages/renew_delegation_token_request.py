@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class RenewDelegationTokenRequest(Message):
     renew_period_ms: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self, *, hmac: bytes = b"", renew_period_ms: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

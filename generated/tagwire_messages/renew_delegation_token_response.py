@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -29,6 +29,7 @@ class RenewDelegationTokenResponse(Message):
     throttle_time_ms: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

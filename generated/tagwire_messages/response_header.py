@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -24,6 +24,7 @@ class ResponseHeader(Message):
     correlation_id: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, correlation_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.correlation_id = correlation_id
         self.unknown_tags = unknown_tags

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -25,6 +25,7 @@ class SaslAuthenticateRequest(Message):
     auth_bytes: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.auth_bytes = auth_bytes
         self.unknown_tags = unknown_tags

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class SaslAuthenticateResponse(Message):
     session_lifetime_ms: int
     """int64, version 1 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

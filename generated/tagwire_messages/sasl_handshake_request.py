@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -24,6 +24,7 @@ class SaslHandshakeRequest(Message):
     mechanism: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, mechanism: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.mechanism = mechanism
         self.unknown_tags = unknown_tags

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -35,6 +35,7 @@ class AcknowledgementBatch(Struct):
     acknowledge_types: tuple[int, ...]
     """[]int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -65,6 +66,7 @@ class AcknowledgePartition(Struct):
     acknowledgement_batches: tuple[AcknowledgementBatch, ...]
     """[]AcknowledgementBatch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -98,6 +100,7 @@ class AcknowledgeTopic(Struct):
     partitions: tuple[AcknowledgePartition, ...]
     """[]AcknowledgePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -131,6 +134,7 @@ class ShareAcknowledgeRequest(Message):
     topics: tuple[AcknowledgeTopic, ...]
     """[]AcknowledgeTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

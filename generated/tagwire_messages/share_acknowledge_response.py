@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -39,6 +39,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -67,6 +68,7 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch
     """LeaderIdAndEpoch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -102,6 +104,7 @@ class ShareAcknowledgeTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -133,6 +136,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -182,6 +186,7 @@ class ShareAcknowledgeResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -36,6 +36,7 @@ class AcknowledgementBatch(Struct):
     acknowledge_types: tuple[int, ...]
     """[]int8, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -68,6 +69,7 @@ class FetchPartition(Struct):
     acknowledgement_batches: tuple[AcknowledgementBatch, ...]
     """[]AcknowledgementBatch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +106,7 @@ class FetchTopic(Struct):
     partitions: tuple[FetchPartition, ...]
     """[]FetchPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -131,6 +134,7 @@ class ForgottenTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -192,6 +196,7 @@ class ShareFetchRequest(Message):
     forgotten_topics_data: tuple[ForgottenTopic, ...]
     """[]ForgottenTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

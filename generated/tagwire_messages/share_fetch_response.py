@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -41,6 +41,7 @@ class LeaderIdAndEpoch(Struct):
     leader_epoch: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, leader_id: int = 0, leader_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -66,6 +67,7 @@ class AcquiredRecords(Struct):
     delivery_count: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -115,10 +117,11 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch
     """LeaderIdAndEpoch, all versions."""
     records: bytes | None
-    """records, all versions, nullable in 0."""
+    """records, all versions, nullable in 0, records of v2 in 0+."""
     acquired_records: tuple[AcquiredRecords, ...]
     """[]AcquiredRecords, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -151,7 +154,7 @@ class PartitionData(Struct):
         FieldRow(
             "current_leader", "CurrentLeader", "LeaderIdAndEpoch", "0+", default=DEFAULT_STRUCT, struct=LeaderIdAndEpoch
         ),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0"),
+        FieldRow("records", "Records", "records", "0+", default=None, nullable="0", record_formats=(("0+", "v2"),)),
         FieldRow("acquired_records", "AcquiredRecords", "[]AcquiredRecords", "0+", struct=AcquiredRecords),
     )
 
@@ -166,6 +169,7 @@ class ShareFetchableTopicResponse(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -197,6 +201,7 @@ class NodeEndpoint(Struct):
     rack: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -246,6 +251,7 @@ class ShareFetchResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -29,6 +29,7 @@ class TopicPartitions(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -60,6 +61,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     assigned_partitions: tuple[TopicPartitions, ...]
     """[]TopicPartitions, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

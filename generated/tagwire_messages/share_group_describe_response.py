@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -34,6 +34,7 @@ class TopicPartitions(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -62,6 +63,7 @@ class Assignment(Struct):
     topic_partitions: tuple[TopicPartitions, ...]
     """[]TopicPartitions, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_partitions: Iterable[TopicPartitions] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -100,6 +102,7 @@ class Member(Struct):
     assignment: Assignment
     """Assignment, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -167,6 +170,7 @@ class DescribedGroup(Struct):
     authorized_operations: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -215,6 +219,7 @@ class ShareGroupDescribeResponse(Message):
     groups: tuple[DescribedGroup, ...]
     """[]DescribedGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

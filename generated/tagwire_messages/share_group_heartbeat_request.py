@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -32,6 +32,7 @@ class ShareGroupHeartbeatRequest(Message):
     subscribed_topic_names: tuple[str, ...] | None
     """[]string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

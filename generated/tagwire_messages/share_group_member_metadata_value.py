@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class ShareGroupMemberMetadataValue(Message):
     subscribed_topic_names: tuple[str, ...]
     """[]string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class TopicPartitionsInfo(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class TopicInfo(Struct):
     topic_name: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic_id: UUID = DEFAULT_UUID, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -86,6 +88,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
     deleting_topics: tuple[TopicInfo, ...]
     """[]TopicInfo, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class ShareGroupTargetAssignmentMemberKey(Message):
     member_id: str
     """string, version 0."""
 
+    @constructor
     def __init__(self, *, group_id: str = "", member_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.group_id = group_id
         self.member_id = member_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     assignment_timestamp: int
     """int64, all versions, tag 0, ignorable."""
 
+    @constructor
     def __init__(
         self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

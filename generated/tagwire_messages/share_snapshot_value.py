@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class StateBatch(Struct):
     delivery_count: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class ShareSnapshotValue(Message):
     state_batches: tuple[StateBatch, ...]
     """[]StateBatch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class SnapshotHeaderRecord(Message):
     last_contained_log_timestamp: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self, *, version: int = 0, last_contained_log_timestamp: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

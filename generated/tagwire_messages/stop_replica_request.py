@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -42,6 +42,7 @@ class StopReplicaPartitionV0(Struct):
     partition_index: int
     """int32, version 0."""
 
+    @constructor
     def __init__(
         self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -65,6 +66,7 @@ class StopReplicaTopicV1(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, versions 1-2."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -91,6 +93,7 @@ class StopReplicaPartitionState(Struct):
     delete_partition: bool
     """bool, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -121,6 +124,7 @@ class StopReplicaTopicState(Struct):
     partition_states: tuple[StopReplicaPartitionState, ...]
     """[]StopReplicaPartitionState, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -172,6 +176,7 @@ class StopReplicaRequest(Message):
     topic_states: tuple[StopReplicaTopicState, ...]
     """[]StopReplicaTopicState, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -31,6 +31,7 @@ class StopReplicaPartitionError(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class StopReplicaResponse(Message):
     partition_errors: tuple[StopReplicaPartitionError, ...]
     """[]StopReplicaPartitionError, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

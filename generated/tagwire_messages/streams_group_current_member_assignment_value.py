@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -29,6 +29,7 @@ class TaskIds(Struct):
     assignment_epochs: tuple[int, ...] | None
     """[]int32, all versions, nullable, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -84,6 +85,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     warmup_tasks_pending_revocation: tuple[TaskIds, ...]
     """[]TaskIds, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

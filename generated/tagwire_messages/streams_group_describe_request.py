@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class StreamsGroupDescribeRequest(Message):
     include_topology_description: bool
     """bool, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

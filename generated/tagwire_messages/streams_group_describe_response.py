@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -68,6 +68,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
@@ -92,6 +93,7 @@ class TaskOffset(Struct):
     offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -124,6 +126,7 @@ class TaskIds(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -150,6 +153,7 @@ class Assignment(Struct):
     warmup_tasks: tuple[TaskIds, ...]
     """[]TaskIds, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -181,6 +185,7 @@ class KeyValue(Struct):
     value: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -208,6 +213,7 @@ class TopicInfo(Struct):
     topic_configs: tuple[KeyValue, ...]
     """[]KeyValue, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -252,6 +258,7 @@ class TopologyDescriptionNode(Struct):
     successors: tuple[str, ...]
     """[]string, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -292,6 +299,7 @@ class TopologyDescriptionSubtopology(Struct):
     nodes: tuple[TopologyDescriptionNode, ...]
     """[]TopologyDescriptionNode, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -320,6 +328,7 @@ class TopologyDescriptionGlobalStore(Struct):
     processor: TopologyDescriptionNode
     """TopologyDescriptionNode, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -357,6 +366,7 @@ class TopologyDescription(Struct):
     global_stores: tuple[TopologyDescriptionGlobalStore, ...]
     """[]TopologyDescriptionGlobalStore, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -409,6 +419,7 @@ class Subtopology(Struct):
     repartition_source_topics: tuple[TopicInfo, ...]
     """[]TopicInfo, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -445,6 +456,7 @@ class Topology(Struct):
     subtopologies: tuple[Subtopology, ...] | None
     """[]Subtopology, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -517,6 +529,7 @@ class Member(Struct):
     is_classic: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -619,6 +632,7 @@ class DescribedGroup(Struct):
     assignor_name: str | None
     """string, version 1 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -684,6 +698,7 @@ class StreamsGroupDescribeResponse(Message):
     groups: tuple[DescribedGroup, ...]
     """[]DescribedGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -37,6 +37,7 @@ class KeyValue(Struct):
     value: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -64,6 +65,7 @@ class TopicInfo(Struct):
     topic_configs: tuple[KeyValue, ...]
     """[]KeyValue, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -97,6 +99,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
@@ -121,6 +124,7 @@ class TaskOffset(Struct):
     offset: int
     """int64, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -152,6 +156,7 @@ class TaskIds(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -178,6 +183,7 @@ class CopartitionGroup(Struct):
     repartition_source_topics: tuple[int, ...]
     """[]int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -227,6 +233,7 @@ class Subtopology(Struct):
     copartition_groups: tuple[CopartitionGroup, ...]
     """[]CopartitionGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -269,6 +276,7 @@ class Topology(Struct):
     subtopologies: tuple[Subtopology, ...]
     """[]Subtopology, all versions."""
 
+    @constructor
     def __init__(
         self, *, epoch: int = 0, subtopologies: Iterable[Subtopology] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -341,6 +349,7 @@ class StreamsGroupHeartbeatRequest(Message):
     shutdown_application: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

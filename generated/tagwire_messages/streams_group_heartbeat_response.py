@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class Status(Struct):
     status_detail: str
     """string, all versions."""
 
+    @constructor
     def __init__(
         self, *, status_code: int = 0, status_detail: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -53,6 +54,7 @@ class TopicPartition(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -77,6 +79,7 @@ class TaskIds(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -101,6 +104,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
@@ -125,6 +129,7 @@ class EndpointToPartitions(Struct):
     standby_partitions: tuple[TopicPartition, ...]
     """[]TopicPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -201,6 +206,7 @@ class StreamsGroupHeartbeatResponse(Message):
     partitions_by_user_endpoint: tuple[EndpointToPartitions, ...] | None
     """[]EndpointToPartitions, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

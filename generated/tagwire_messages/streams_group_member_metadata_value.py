@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.host = host
         self.port = port
@@ -44,6 +45,7 @@ class KeyValue(Struct):
     value: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -90,6 +92,7 @@ class StreamsGroupMemberMetadataValue(Message):
     client_tags: tuple[KeyValue, ...]
     """[]KeyValue, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class LastAssignmentConfig(Struct):
     value: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -60,6 +61,7 @@ class StreamsGroupMetadataValue(Message):
     failed_description_topology_epoch: int
     """int32, all versions, tag 3."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -24,6 +24,7 @@ class TaskIds(Struct):
     partitions: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, subtopology_id: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -49,6 +50,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     warmup_tasks: tuple[TaskIds, ...]
     """[]TaskIds, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -41,6 +41,7 @@ class TopologyDescriptionNode(Struct):
     successors: tuple[str, ...]
     """[]string, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -81,6 +82,7 @@ class TopologyDescriptionSubtopology(Struct):
     nodes: tuple[TopologyDescriptionNode, ...]
     """[]TopologyDescriptionNode, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -109,6 +111,7 @@ class TopologyDescriptionGlobalStore(Struct):
     processor: TopologyDescriptionNode
     """TopologyDescriptionNode, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -146,6 +149,7 @@ class TopologyDescription(Struct):
     global_stores: tuple[TopologyDescriptionGlobalStore, ...]
     """[]TopologyDescriptionGlobalStore, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -189,6 +193,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     topology_description: TopologyDescription
     """TopologyDescription, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -23,6 +23,7 @@ class TopicConfig(Struct):
     value: str
     """string, all versions."""
 
+    @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -50,6 +51,7 @@ class TopicInfo(Struct):
     topic_configs: tuple[TopicConfig, ...]
     """[]TopicConfig, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class CopartitionGroup(Struct):
     repartition_source_topics: tuple[int, ...]
     """[]int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -135,6 +138,7 @@ class Subtopology(Struct):
     copartition_groups: tuple[CopartitionGroup, ...]
     """[]CopartitionGroup, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -177,6 +181,7 @@ class StreamsGroupTopologyValue(Message):
     subtopologies: tuple[Subtopology, ...]
     """[]Subtopology, all versions."""
 
+    @constructor
     def __init__(
         self, *, epoch: int = 0, subtopologies: Iterable[Subtopology] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

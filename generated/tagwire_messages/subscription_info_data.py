@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -49,6 +49,7 @@ class TaskId(Struct):
     partition: int
     """int32, versions 1-6."""
 
+    @constructor
     def __init__(
         self, *, topic_group_id: int = 0, partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -73,6 +74,7 @@ class PartitionToOffsetSum(Struct):
     offset_sum: int
     """int64, versions 7-9."""
 
+    @constructor
     def __init__(self, *, partition: int = 0, offset_sum: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition = partition
         self.offset_sum = offset_sum
@@ -107,6 +109,7 @@ class TaskOffsetSum(Struct):
     partition_to_offset_sum: tuple[PartitionToOffsetSum, ...]
     """[]PartitionToOffsetSum, versions 7-9."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -149,6 +152,7 @@ class ClientTag(Struct):
     value: bytes
     """bytes, version 11 on."""
 
+    @constructor
     def __init__(self, *, key: bytes = b"", value: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.value = value
@@ -198,6 +202,7 @@ class SubscriptionInfoData(Message):
     client_tags: tuple[ClientTag, ...]
     """[]ClientTag, version 11 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class SyncGroupRequestAssignment(Struct):
     assignment: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self, *, member_id: str = "", assignment: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -72,6 +73,7 @@ class SyncGroupRequest(Message):
     assignments: tuple[SyncGroupRequestAssignment, ...]
     """[]SyncGroupRequestAssignment, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

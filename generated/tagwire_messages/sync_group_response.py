@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -36,6 +36,7 @@ class SyncGroupResponse(Message):
     assignment: bytes
     """bytes, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class PartitionsSchema(Struct):
     partition_ids: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partition_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -81,6 +82,7 @@ class TransactionLogValue(Message):
     client_transaction_version: int
     """int16, version 1 on, tag 2."""
 
+    @constructor
     def __init__(
         self,
         *,

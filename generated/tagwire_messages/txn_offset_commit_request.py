@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -42,6 +42,7 @@ class TxnOffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +78,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     partitions: tuple[TxnOffsetCommitRequestPartition, ...]
     """[]TxnOffsetCommitRequestPartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -135,6 +137,7 @@ class TxnOffsetCommitRequest(Message):
     topics: tuple[TxnOffsetCommitRequestTopic, ...]
     """[]TxnOffsetCommitRequestTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -37,6 +37,7 @@ class TxnOffsetCommitResponsePartition(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -62,6 +63,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     partitions: tuple[TxnOffsetCommitResponsePartition, ...]
     """[]TxnOffsetCommitResponsePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -98,6 +100,7 @@ class TxnOffsetCommitResponse(Message):
     topics: tuple[TxnOffsetCommitResponseTopic, ...]
     """[]TxnOffsetCommitResponseTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class UnregisterControllerRequest(Message):
     controller_id: int
     """int32, all versions."""
 
+    @constructor
     def __init__(self, *, controller_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.controller_id = controller_id
         self.unknown_tags = unknown_tags

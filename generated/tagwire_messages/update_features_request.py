@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -32,6 +32,7 @@ class FeatureUpdateKey(Struct):
     upgrade_type: int
     """int8, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class UpdateFeaturesRequest(Message):
     validate_only: bool
     """bool, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

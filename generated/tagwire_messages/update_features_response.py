@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -30,6 +30,7 @@ class UpdatableFeatureResult(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -64,6 +65,7 @@ class UpdateFeaturesResponse(Message):
     results: tuple[UpdatableFeatureResult, ...]
     """[]UpdatableFeatureResult, versions 0-1, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

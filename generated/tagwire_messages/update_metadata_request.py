@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -91,6 +91,7 @@ class UpdateMetadataPartitionState(Struct):
     offline_replicas: tuple[int, ...]
     """[]int32, version 4 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -141,6 +142,7 @@ class UpdateMetadataTopicState(Struct):
     partition_states: tuple[UpdateMetadataPartitionState, ...]
     """[]UpdateMetadataPartitionState, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -181,6 +183,7 @@ class UpdateMetadataEndpoint(Struct):
     security_protocol: int
     """int16, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -220,6 +223,7 @@ class UpdateMetadataBroker(Struct):
     rack: str | None
     """string, version 2 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -280,6 +284,7 @@ class UpdateMetadataRequest(Message):
     live_brokers: tuple[UpdateMetadataBroker, ...]
     """[]UpdateMetadataBroker, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

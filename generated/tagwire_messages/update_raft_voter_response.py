@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -28,6 +28,7 @@ class CurrentLeader(Struct):
     port: int
     """int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -63,6 +64,7 @@ class UpdateRaftVoterResponse(Message):
     current_leader: CurrentLeader
     """CurrentLeader, all versions, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

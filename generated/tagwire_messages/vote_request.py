@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -55,6 +55,7 @@ class PartitionData(Struct):
     pre_vote: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -100,6 +101,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -129,6 +131,7 @@ class VoteRequest(Message):
     topics: tuple[TopicData, ...]
     """[]TopicData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -34,6 +34,7 @@ class PartitionData(Struct):
     vote_granted: bool
     """bool, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -70,6 +71,7 @@ class TopicData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -99,6 +101,7 @@ class NodeEndpoint(Struct):
     port: int
     """uint16, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, node_id: int = 0, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -126,6 +129,7 @@ class VoteResponse(Message):
     node_endpoints: tuple[NodeEndpoint, ...]
     """[]NodeEndpoint, version 1 on, tag 0."""
 
+    @constructor
     def __init__(
         self,
         *,

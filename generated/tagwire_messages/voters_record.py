@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -31,6 +31,7 @@ class Endpoint(Struct):
     port: int
     """uint16, all versions."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -56,6 +57,7 @@ class KRaftVersionFeature(Struct):
     max_supported_version: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -87,6 +89,7 @@ class Voter(Struct):
     k_raft_version_feature: KRaftVersionFeature
     """KRaftVersionFeature, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -129,6 +132,7 @@ class VotersRecord(Message):
     voters: tuple[Voter, ...]
     """[]Voter, all versions."""
 
+    @constructor
     def __init__(
         self, *, version: int = 0, voters: Iterable[Voter] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

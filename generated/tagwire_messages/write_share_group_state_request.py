@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -36,6 +36,7 @@ class StateBatch(Struct):
     delivery_count: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +86,7 @@ class PartitionData(Struct):
     state_batches: tuple[StateBatch, ...]
     """[]StateBatch, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -124,6 +126,7 @@ class WriteStateData(Struct):
     partitions: tuple[PartitionData, ...]
     """[]PartitionData, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -151,6 +154,7 @@ class WriteShareGroupStateRequest(Message):
     topics: tuple[WriteStateData, ...]
     """[]WriteStateData, all versions."""
 
+    @constructor
     def __init__(
         self, *, group_id: str = "", topics: Iterable[WriteStateData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.uuids import DEFAULT_UUID, uuid_or_default
@@ -34,6 +34,7 @@ class PartitionResult(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -64,6 +65,7 @@ class WriteStateResult(Struct):
     partitions: tuple[PartitionResult, ...]
     """[]PartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -89,6 +91,7 @@ class WriteShareGroupStateResponse(Message):
     results: tuple[WriteStateResult, ...]
     """[]WriteStateResult, all versions."""
 
+    @constructor
     def __init__(
         self, *, results: Iterable[WriteStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

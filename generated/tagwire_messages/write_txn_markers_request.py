@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -27,6 +27,7 @@ class WritableTxnMarkerTopic(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -66,6 +67,7 @@ class WritableTxnMarker(Struct):
     transaction_version: int
     """int8, version 2 on, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +105,7 @@ class WriteTxnMarkersRequest(Message):
     markers: tuple[WritableTxnMarker, ...]
     """[]WritableTxnMarker, all versions."""
 
+    @constructor
     def __init__(
         self, *, markers: Iterable[WritableTxnMarker] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

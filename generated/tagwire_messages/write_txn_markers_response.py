@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -33,6 +33,7 @@ class WritableTxnMarkerPartitionResult(Struct):
     error_code: int
     """int16, all versions."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -56,6 +57,7 @@ class WritableTxnMarkerTopicResult(Struct):
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
     """[]WritableTxnMarkerPartitionResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -89,6 +91,7 @@ class WritableTxnMarkerResult(Struct):
     topics: tuple[WritableTxnMarkerTopicResult, ...]
     """[]WritableTxnMarkerTopicResult, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -114,6 +117,7 @@ class WriteTxnMarkersResponse(Message):
     markers: tuple[WritableTxnMarkerResult, ...]
     """[]WritableTxnMarkerResult, all versions."""
 
+    @constructor
     def __init__(
         self, *, markers: Iterable[WritableTxnMarkerResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import Versions
@@ -21,6 +21,7 @@ class ZkMigrationStateRecord(Message):
     zk_migration_state: int
     """int8, all versions."""
 
+    @constructor
     def __init__(self, *, zk_migration_state: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.zk_migration_state = zk_migration_state
         self.unknown_tags = unknown_tags

@@ -165,9 +165,13 @@ def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
     return [_tag(tag, scope) for tag in _list(value, scope)] or None
 
 
-def _header_versions(value: Any, scope: _Scope) -> dict[str, str]:
-    ranges = {Versions.parse(versions): str(header) for versions, header in value.items()}
+def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
+    ranges = {Versions.parse(versions): str(said) for versions, said in value.items()}
     return {str(versions): ranges[versions] for versions in sorted(ranges, key=lambda versions: versions.lowest)}
+
+
+def _record_formats(value: Any, scope: _Scope) -> dict[str, str] | None:
+    return _by_version(value, scope) or None
 
 
 def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
@@ -223,7 +227,7 @@ _MESSAGE_KEYS: Final[dict[str, _Key]] = {
     "versionsWithOptional": _Key(_flexible_versions, str),
     "latestVersionUnstable": _Key(_flag, bool),
     "listeners": _Key(_list, list),
-    "headerVersions": _Key(_header_versions, dict),
+    "headerVersions": _Key(_by_version, dict),
     "fallback": _Key(_fallback, dict),
     "reservedTags": _Key(_reserved_tags, list),
     "optionalFields": _Key(_fields, list),
@@ -254,6 +258,7 @@ _FIELD_KEYS: Final[dict[str, _Key]] = {
     "mapKey": _Key(_flag, bool),
     "zeroCopy": _Key(_flag, bool),
     "flexibleVersions": _Key(_flexible_versions, str),
+    "recordFormats": _Key(_record_formats, dict),
     "about": _Key(_text, str),
     "reservedTags": _Key(_reserved_tags, list),
     "optionalFields": _Key(_fields, list),

@@ -12,6 +12,7 @@ from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
 from tagwire.rows import layout_of
 from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.carried_formats import record_format_of
 from tagwire_generator.classes import field_row, optional_fields
 from tagwire_generator.imports import Imports
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
@@ -65,6 +66,8 @@ class DataModuleView:
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """Each after those that it refers to; the message is the last."""
+    constructor: str
+    """The decorator of each `__init__`."""
     unknown_tags: str
     """The type of `unknown_tags`."""
 
@@ -89,6 +92,7 @@ class DataViews:
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.unknown_tags", "NO_TAGS")
+        constructor = self.imports.use("tagwire.message", "constructor")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
@@ -96,6 +100,7 @@ class DataViews:
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
+            constructor=constructor,
             unknown_tags=unknown_tags,
         )
 
@@ -195,6 +200,8 @@ class DataViews:
             words.append("ignorable=True")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
+        if field.record_formats:
+            words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
         return f"{self.imports.use('tagwire.rows', 'FieldRow')}({', '.join(words)})"
@@ -250,6 +257,8 @@ def _field_doc(field: FieldSpec) -> str:
         facts.append(f"compact in {field.flexible_versions}")
     if field.ignorable:
         facts.append("ignorable")
+    if field.record_formats:
+        facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
     text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")
     return prose(text)
 
@@ -272,6 +281,7 @@ def _history(spec: MessageSpec, cls: type[Message]) -> str:
         if _form(root) != form:
             form = _form(root)
             changed.insert(0, form)
+        changed += _new_formats(spec, version)
         added = [path for path in now if path not in before]
         dropped = [path for path in before if path not in now]
         lines.append(_version_line(version, added, dropped, changed))
@@ -283,6 +293,16 @@ def _form(root: StructLayout) -> str:
     if root.section is None:
         return ""
     return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"
+
+
+def _new_formats(spec: MessageSpec, version: int) -> list[str]:
+    """The fields whose records are of another format than in the version before."""
+    found = []
+    for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
+        before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
+        if now and now != before:
+            found.append(f"{attribute_name(field.name)} of format {now}")
+    return found
 
 
 def _version_line(version: int, added: list[str], dropped: list[str], changed: list[str]) -> str:

@@ -18,12 +18,13 @@ from tagwire_generator.rules import RULES
 
 __all__ = ["check_set"]
 
+_DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
 """The kinds that are found by their API key; coordinator records are checked one by one."""
 
 
-def check_set(summaries: Iterable[MessageSummary], options: SpecOptions | None = None) -> tuple[Problem, ...]:
-    """What is wrong with the messages as a set, ordered by file and line; no options change these rules yet."""
+def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = _DEFAULT_OPTIONS) -> tuple[Problem, ...]:
+    """What is wrong with the messages as a set, ordered by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
     components: defaultdict[str, list[MessageSummary]] = defaultdict(list)
@@ -31,7 +32,7 @@ def check_set(summaries: Iterable[MessageSummary], options: SpecOptions | None =
         components[message.component].append(message)
     for members in components.values():
         found += _key_problems(members)
-        found += _api_problems(members)
+        found += _api_problems(members, options)
         found += _coordinator_problems(members)
     return tuple(sorted(found, key=lambda problem: (problem.file, problem.line, problem.column, problem.rule)))
 
@@ -99,7 +100,7 @@ def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageS
     return found
 
 
-def _api_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
     """Requests and responses go together."""
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
@@ -108,7 +109,7 @@ def _api_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
             yield _problem("TW806", message, text)
     for key, request in requests.items():
         if key in responses:
-            yield from _pair_problems(request, responses[key])
+            yield from _pair_problems(request, responses[key], options)
         else:
             text = f"{request.name} has no response: no response here has apiKey {key}; add one"
             yield _problem("TW804", request, text)
@@ -118,16 +119,21 @@ def _api_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
             yield _problem("TW805", response, text)
 
 
-def _pair_problems(request: MessageSummary, response: MessageSummary) -> Iterator[Problem]:
+def _pair_problems(request: MessageSummary, response: MessageSummary, options: SpecOptions) -> Iterator[Problem]:
     name = f"{request.name.removesuffix('Request')}Response"
     if response.name != name:
         text = f"{response.name} answers {request.name} by its apiKey; call it {name}"
         yield _problem("TW822", response, text)
-    if response.valid_versions != request.valid_versions:
-        text = f"{response.name} has versions {response.valid_versions}, but {request.name} {request.valid_versions}"
-        yield _problem("TW820", response, f"{text}; they should agree")
+    valid, answered = (Versions.parse(each.valid_versions) for each in (request, response))
+    if valid != answered:
+        text = f"{response.name} has versions {answered}, but {request.name} {valid}"
+        if valid <= answered or options.unanswered_versions:
+            yield _problem("TW820", response, f"{text}; they should agree")
+        else:
+            lacking = next(version for version in valid if version not in answered)
+            text += f": a request of version {lacking} has no answer; give both the same versions"
+            yield _problem("TW808", response, text)
         return
-    valid = Versions.parse(request.valid_versions)
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))
     if ours != theirs:
         text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; they should agree"

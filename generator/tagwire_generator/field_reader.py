@@ -4,19 +4,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tagwire.versions import NONE, Versions
+from tagwire_generator.carried_formats import RecordFormats
 from tagwire_generator.defaults import parse_default
 from tagwire_generator.field_spec import FieldSpec
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.form_reader import FORM_KEYS, form_of
 from tagwire_generator.parse import Node, Object
 from tagwire_generator.reading import EVERYWHERE, Part, Reading
-from tagwire_generator.values import boolean, is_hexadecimal, tag_number, text, version_range
+from tagwire_generator.values import boolean, by_version, is_hexadecimal, tag_number, text, version_range
 
 __all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
 
 
 def _type(node: Node) -> FieldType:
     return FieldType.parse(text(node))
+
+
+def _record_formats(node: Node) -> RecordFormats:
+    return by_version(node, text)
 
 
 FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
@@ -32,6 +37,7 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
     "mapKey": ("map_key", boolean),
     "zeroCopy": ("zero_copy", boolean),
     "flexibleVersions": ("flexible_versions", version_range),
+    "recordFormats": ("record_formats", _record_formats),
     "about": ("about", text),
 }
 """The attribute of each key of a field and how it is read; those that hold members are the struct's."""
@@ -39,7 +45,7 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
 OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     **{
         key: FIELD_KEYS[key][1]
-        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "about")
+        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "recordFormats", "about")
     },
     "nullable": boolean,
 }
@@ -85,13 +91,14 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     values = {key: value for key, value in read.items() if value is not None}
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
-    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, reading.is_format))
+    kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
+    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
     return part
 
 
-def _field(values: Mapping[str, Any], is_of_format: bool) -> FieldSpec:
+def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
     attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
-    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format)
+    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format, is_optional=is_optional)
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:
@@ -139,6 +146,8 @@ def _infer_versions(
         part.wounds.add("versions")
         if "taggedVersions" not in part.wounds:
             message = "the field has neither versions nor taggedVersions; say in which versions it exists"
+            if reading.is_draft:
+                message = "the field has no versions; say in which it exists, or make it one of the optionalFields"
             reading.report("TW405", part.node, message)
 
 

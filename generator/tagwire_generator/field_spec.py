@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.form_spec import FormSpec, form_violations
@@ -15,7 +16,7 @@ from tagwire_generator.invariants import Violation, enforce
 from tagwire_generator.plain_names import NAME_RULE, is_name
 from tagwire_generator.problems import named, quoted
 
-__all__ = ["ENTITY_TYPES", "MAX_TAG", "FieldSpec"]
+__all__ = ["ENTITY_TYPES", "MAX_DRAFT_TAG", "MAX_TAG", "FieldSpec"]
 
 ENTITY_TYPES: Final = {
     "transactionalId": "string",
@@ -30,6 +31,8 @@ _NO_FORM: Final = FormSpec()
 
 MAX_TAG: Final = 2**31 - 1
 """The highest tag of the released dialect."""
+MAX_DRAFT_TAG: Final = 2**16 - 1
+"""The highest tag of the draft dialect, whose tags take two bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +57,14 @@ class FieldSpec:
     zero_copy: bool = False
     flexible_versions: Versions | None = None
     """Where its length is compact; None: where the message is flexible."""
+    record_formats: RecordFormats = ()
+    """Records and bytes: the format of the records in each range of versions."""
     form: FormSpec = _NO_FORM
     """What only fields of record formats have."""
     is_of_format: bool = False
     """Whether it stands in a record format."""
+    is_optional: bool = False
+    """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
     about: str = ""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
@@ -78,6 +85,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from form_violations(named(self.name), self.type, self.form)
 
@@ -85,7 +93,10 @@ class FieldSpec:
         """What the type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
         if self.nullable_versions and not self.type.can_be_null:
-            message = f"{where}, which has no null, but has nullableVersions {self.nullable_versions}; remove them"
+            said = f"has nullableVersions {self.nullable_versions}; remove them"
+            if self.is_optional:
+                said = "is nullable; remove the key"
+            message = f"{where}, which has no null, but {said}"
             yield Violation("TW406", "nullableVersions", message, ("type",))
         if self.entity_type not in ("unknown", *ENTITY_TYPES):
             yield Violation("TW112", "entityType", f"there is no entity type {quoted(self.entity_type)}")
@@ -98,7 +109,7 @@ class FieldSpec:
         if self.zero_copy and (self.type.is_array or self.type.name != "bytes"):
             message = f"{where}, but only bytes can be zeroCopy; remove the key"
             yield Violation("TW412", "zeroCopy", message, ("type",))
-        if self.zero_copy and self.tag is not None:
+        if self.zero_copy and self.tag is not None and not self.is_optional:
             yield Violation(
                 "TW423",
                 "zeroCopy",
@@ -114,7 +125,10 @@ class FieldSpec:
         """How tag, taggedVersions, versions and nullableVersions go together."""
         name, tag, tagged = named(self.name), self.tag, self.tagged_versions
         if tag is not None and not 0 <= tag <= MAX_TAG:
-            yield Violation("TW601", "tag", f"field {name} has tag {tag}; tags are 0 to {MAX_TAG}")
+            most = f"tags are 0 to {MAX_TAG}"
+            if self.is_optional:
+                most = f"the draft's tags are 0 to {MAX_DRAFT_TAG}"
+            yield Violation("TW601", "tag", f"field {name} has tag {tag}; {most}")
         if tag is not None and not tagged:
             message = f"field {name} has tag {tag}, but no taggedVersions; add them, or remove the tag"
             yield Violation("TW602", "tag", message, ("taggedVersions",))
@@ -144,9 +158,12 @@ class FieldSpec:
             yield violation
         elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
             message = (
-                f"field {named(self.name)} is null by default, but exists in {self.versions} and is nullable in "
-                f"{self.nullable_versions}; widen nullableVersions to {self.versions}"
+                f"exists in {self.versions} and is nullable in {self.nullable_versions}; "
+                f"widen nullableVersions to {self.versions}"
             )
+            if self.is_optional:
+                message = 'is not nullable; write "nullable": true'
+            message = f"field {named(self.name)} is null by default, but {message}"
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.default == implicit_default(self.type):

@@ -38,18 +38,22 @@ class FormatModuleView:
     names: tuple[str, ...]
     structs: tuple[FormatStructView, ...]
     """Each after those that it holds; the format is the last."""
+    constructor: str
+    """The decorator of each `__init__`."""
 
 
 def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> FormatModuleView:
     """The view of the module of a format, whose class `cls` is."""
     views = _FormatViews(spec, options)
     structs = tuple(views.format_struct(struct) for struct in (*spec.structs, spec.root))
+    constructor = views.imports.use("tagwire.message", "constructor")
     return FormatModuleView(
         source=source,
         doc=_doc(spec, cls.layout()),
         imports=views.imports.groups,
         names=tuple(sorted(struct.name for struct in structs)),
         structs=structs,
+        constructor=constructor,
     )
 
 

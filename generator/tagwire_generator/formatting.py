@@ -16,7 +16,7 @@ from tagwire_generator.reader import read_spec
 from tagwire_generator.spec_comments import read_comments
 from tagwire_generator.spec_text import BLOCKS, Comments, Path, spec_text
 
-__all__ = ["format_spec"]
+__all__ = ["format_spec", "with_comments"]
 
 
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
@@ -33,7 +33,15 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
         raise SpecError("\n".join(map(render, problems)), file=file, problems=problems)
     if result.message.format is not None:
         return text
-    form, comments = _form(text, file), read_comments(text)
+    return with_comments(_form(text, file), text, file=file)
+
+
+def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
+    """The canonical text of a spec in normal form, with the comments of a text whose fields are at the same places.
+
+    Raises SpecError where one would be lost.
+    """
+    comments = read_comments(text)
     _move_homeless(comments, form)
     formatted = spec_text(form, comments)
     if _form(formatted, file) != form or _texts(read_comments(formatted)) != _texts(comments):

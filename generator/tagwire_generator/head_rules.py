@@ -37,6 +37,14 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 
 def name_violation(name: str) -> Violation | None:
     """The rule that a message's name breaks, if it breaks one."""
+    if is_name(name) and name == snake_case(name):
+        text = f"{name} is taken: its class and its module would have the same name; begin it with a capital"
+        return Violation("TW207", "name", text)
+    return _plain_violation(name)
+
+
+def _plain_violation(name: str) -> Violation | None:
+    """The rule that a name breaks which need not be that of a class: an alias is one too."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if name.lower() in RESERVED_NAMES:
@@ -181,7 +189,7 @@ def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:
 def _alias_violations(message: "MessageSpec") -> Iterator[Violation]:
     seen = {message.name.lower()}
     for alias in message.aliases:
-        bad_name = name_violation(alias)
+        bad_name = _plain_violation(alias)
         if bad_name is not None:
             yield Violation("TW219", "aliases", bad_name.message)
         elif alias.lower() in seen:

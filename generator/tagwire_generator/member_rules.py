@@ -1,11 +1,11 @@
 """The rules about fields that need the message: its dialect, its versions, its options."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tagwire.versions import NONE
 from tagwire.wire_types import RECORD_TYPES
-from tagwire_generator.field_spec import FieldSpec
+from tagwire_generator.field_spec import MAX_DRAFT_TAG, FieldSpec
 from tagwire_generator.invariants import Violation
 from tagwire_generator.struct_graph import StructGraph
 from tagwire_generator.struct_spec import StructSpec
@@ -13,10 +13,7 @@ from tagwire_generator.struct_spec import StructSpec
 if TYPE_CHECKING:
     from tagwire_generator.message_spec import MessageSpec
 
-__all__ = ["MAX_DRAFT_TAG", "violations"]
-
-MAX_DRAFT_TAG: Final = 2**16 - 1
-"""The highest tag of the draft dialect, whose tags take two bytes."""
+__all__ = ["violations"]
 
 
 def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
@@ -48,6 +45,9 @@ def _version_violations(
         return
     if not spec.versions & present and spec.struct is None:
         text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
+        if spec.is_optional:
+            where = f"versionsWithOptional {spec.versions}"
+            text = f"{spec.name} is optional in {where}, but {owner.name} is only in {present}"
         yield Violation("TW420", "versions", f"{text}; it is never on the wire", ("message:validVersions",))
     if spec.ignorable and present <= spec.versions:
         text = f"field {spec.name} is ignorable, but exists in all versions of {owner.name}, {present}; remove the key"

@@ -14,11 +14,11 @@ from tagwire_generator.struct_reader import MEMBER_KEYS, StructPart, StructReade
 from tagwire_generator.values import (
     BadValue,
     boolean,
+    by_version,
     is_reversed,
     items,
     text,
     version_range,
-    version_text,
     whole_number,
 )
 
@@ -39,9 +39,7 @@ def _texts(node: Node) -> tuple[str, ...]:
 
 
 def _header_versions(node: Node) -> tuple[tuple[Versions, int], ...]:
-    assert isinstance(node, Object)
-    rows = [(version_text(key, member), whole_number(member.value)) for key, member in node.members.items()]
-    return tuple(sorted(rows, key=lambda row: row[0].lowest))
+    return by_version(node, whole_number)
 
 
 def _fallback(node: Node) -> Fallback:

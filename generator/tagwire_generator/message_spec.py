@@ -103,7 +103,11 @@ class MessageSpec:
         if bad_name is not None:
             raise InvalidSpec([bad_name])
         root = StructSpec(
-            name=self.name, versions=self.valid_versions, fields=self.fields, reserved_tags=self.reserved_tags
+            name=self.name,
+            versions=self.valid_versions,
+            fields=self.fields,
+            reserved_tags=self.reserved_tags,
+            is_draft=self.dialect == "draft",
         )
         object.__setattr__(self, "root", root)
         object.__setattr__(self, "warnings", enforce(self._violations()))

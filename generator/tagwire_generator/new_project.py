@@ -6,7 +6,6 @@ is somebody's: only a pyproject.toml is added to, at its end.
 """
 
 import keyword
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import jinja2
 import tagwire
 from tagwire.errors import TagwireError
 from tagwire_generator import resources
-from tagwire_generator.settings import SettingsError
+from tagwire_generator.settings import SettingsError, package_fault
 
 __all__ = ["HOOKS", "NewProject", "NewProjectError", "new_project"]
 
@@ -89,8 +88,11 @@ def _check_name(name: str) -> None:
         near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name.lower())
         hint = f"; call it {near!r}" if near.isidentifier() and not keyword.iskeyword(near) else ""
         raise NewProjectError(f"{name!r} is no name of a package, which has lower-case letters, digits and _{hint}")
-    if name in sys.stdlib_module_names or name.partition("_")[0] == "tagwire":
-        raise NewProjectError(f"{name!r} is a module of {'Python' if name in sys.stdlib_module_names else 'tagwire'}")
+    fault = package_fault(name)
+    if fault:
+        raise NewProjectError(fault)
+    if name.partition("_")[0] == "tagwire":
+        raise NewProjectError(f"{name!r} is a module of tagwire; choose another name")
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:

@@ -30,11 +30,13 @@ class SpecOptions:
     """Draft dialect: whether that length counts the two bytes of the tag as well."""
     allow_struct_arrays: bool = False
     """Draft dialect: whether an optional field may be an array of structs."""
+    unanswered_versions: bool = False
+    """A request may have versions that its response lacks, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
     """Record formats: how fields compare by which elements ascend (header keys of KIP-82's first draft)."""
 
     def __post_init__(self) -> None:
-        for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays"):
+        for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise SpecError(f"option {name} is {value!r}; it must be true or false")

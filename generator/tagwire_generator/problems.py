@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+from tagwire.shown import printable
 from tagwire_generator.rules import RULES, Severity
 
 __all__ = ["Problem", "Source", "named", "quoted", "render"]
@@ -85,7 +86,8 @@ def named(name: str) -> str:
 
 def render(problem: Problem) -> str:
     """`file:line:column: severity rule: message`, the source line, a caret under the column."""
-    head = f"{problem.file}:{problem.line}:{problem.column}: {problem.severity} {problem.rule}: {problem.message}"
+    place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
+    head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
         return head
     start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0

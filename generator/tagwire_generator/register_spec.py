@@ -76,10 +76,10 @@ class RegisterSpec:
 
     def _name(self) -> Iterator[Violation]:
         found = name_violation(self.name)
-        if found is not None:
-            yield found
-        elif not is_struct_name(self.name):
+        if not is_struct_name(self.name):
             yield Violation("TW206", "name", f"{quoted(self.name)} can't be a register's name; {STRUCT_NAME_RULE}")
+        elif found is not None:
+            yield found
 
     def _ranges(self) -> Iterator[Violation]:
         kind = WIRE_TYPES[self.keys]

@@ -30,6 +30,7 @@ import datetime
 import difflib
 import keyword
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,11 +42,13 @@ from tagwire.versions import Versions
 from tagwire_generator import resources
 from tagwire_generator.options import SpecOptions
 
-__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load"]
+__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
 
 _FILE: Final = "pyproject.toml"
 _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
+_OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
+"""Packages that generated code and the command need."""
 _SECTION_KEYS: Final = ("sets", "templates", "exceptions")
 _SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
 _EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
@@ -173,7 +176,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
         root=file.parent,
         specs=_folder(file, where, "specs", row.get("specs")),
         package=_package(file, where, row.get("package")),
-        output=_folder(file, where, "output", row.get("output", _DEFAULT_OUTPUT)),
+        output=_output(file, where, row.get("output", _DEFAULT_OUTPUT)),
         options=_options(file, where, row.get("options", {})),
         templates=_templates(file, where, templates),
         lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
@@ -204,10 +207,32 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     return Path(os.path.normpath(file.parent / value))
 
 
+def _output(file: Path, where: str, value: object) -> Path:
+    """A folder of the project: stale files are deleted from it."""
+    folder = _folder(file, where, "output", value)
+    if not folder.is_relative_to(file.parent):
+        text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
+        raise _error(file, f"{text}; name a folder within it, or give --output on the command line")
+    return folder
+
+
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
         raise _error(file, f"{where}: package is {_shown(value)}; it must be an import name such as 'my_messages'")
+    fault = package_fault(value)
+    if fault:
+        raise _error(file, f"{where}: package is {value!r}, but {fault}")
     return value
+
+
+def package_fault(name: str) -> str:
+    """Why no generated package may have this import name, as the end of a sentence; "" if it may."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return f"{top!r} is a module of Python, which the package would hide; choose another name"
+    if top in _OURS:
+        return f"{top!r} is a package of tagwire, which the package would hide; choose another name"
+    return ""
 
 
 def _is_module_name(name: str) -> bool:

@@ -11,9 +11,9 @@ from typing import Final
 
 from tagwire_generator.spec_text import BLOCKS, Comments, Path
 
-__all__ = ["read_comments"]
+__all__ = ["TOKEN", "read_comments"]
 
-_TOKEN: Final = re.compile(
+TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:"/]+)""",
     re.DOTALL,
 )
@@ -89,7 +89,7 @@ def read_comments(text: str) -> Comments:
     """The comments of the text of a spec that can be parsed."""
     scan = _Scan()
     end, before = 0, ""
-    for found in _TOKEN.finditer(text):
+    for found in TOKEN.finditer(text):
         kind = str(found.lastgroup)
         if kind == "comment":
             comment = "\n".join(line.rstrip() for line in found[0].splitlines())

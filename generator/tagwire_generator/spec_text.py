@@ -86,7 +86,7 @@ def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Co
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
 
-    lines = [indent + "{ " + parts[0]]
+    lines = [indent + "{ " + "".join(parts[:1])]  # an entry of a broken lock may be empty
     for part in parts[1:]:
         if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
             lines[-1] += ", " + part

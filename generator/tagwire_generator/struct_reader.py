@@ -144,7 +144,13 @@ class StructReader:
         while True:
             fields: tuple[FieldSpec, ...] = tuple(field.spec for field in part.fields)
             try:
-                return StructSpec(name=name, versions=versions, fields=fields, reserved_tags=reserved_tags)
+                return StructSpec(
+                    name=name,
+                    versions=versions,
+                    fields=fields,
+                    reserved_tags=reserved_tags,
+                    is_draft=self._reading.is_draft,
+                )
             except InvalidSpec as invalid:
                 for violation in invalid.violations:
                     if violation.field is None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tagwire.versions import Versions
-from tagwire_generator.defaults import STRUCT_DEFAULT
 from tagwire_generator.invariants import Violation
 from tagwire_generator.problems import named
 from tagwire_generator.struct_graph import StructGraph
@@ -14,12 +13,17 @@ from tagwire_generator.struct_spec import StructSpec
 if TYPE_CHECKING:
     from tagwire_generator.message_spec import MessageSpec
 
-__all__ = ["MAX_DEFAULT_STRUCTS", "MAX_NESTING", "violations"]
+__all__ = ["MAX_FIELDS", "MAX_NESTING", "MAX_TAGGED", "violations"]
 
 MAX_NESTING: Final = 32
 """Structs within structs, the message included: no recursion over a value or a spec goes deeper."""
-MAX_DEFAULT_STRUCTS: Final = 10_000
-"""Struct objects in a message of nothing but defaults."""
+MAX_FIELDS: Final = 10_000
+"""Fields of a message in one layout: those of a struct count wherever a field holds it.
+
+So the structs of a default object are bounded, too: there is a field for each.
+"""
+MAX_TAGGED: Final = 1_000
+"""Tagged fields of a struct: Python can't compile a reader with a branch for each of some thousands."""
 
 
 def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
@@ -102,22 +106,42 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """No struct nests too deep, and no default object is too large."""
+    """No struct nests too deep, and no layout is too large."""
     depth: dict[int | None, int] = {}
-    count: dict[int | None, int] = {}
+    fields: dict[int | None, int] = {}
     for position in (*graph.order, None):
         struct = graph.root if position is None else message.structs[position]
         held = [(spec, target) for spec in struct.fields if (target := graph.target(spec)) is not None]
         depth[position] = 1 + max((depth[target] for _, target in held), default=0)
-        count[position] = 1 + sum(count[target] for spec, target in held if spec.default is STRUCT_DEFAULT)
+        fields[position] = len(struct.fields) + sum(fields[target] for _, target in held)
+        tagged = sum(spec.tag is not None for spec in struct.fields)
         what = ""
         if depth[position] == MAX_NESTING + 1:
             what = f"{struct.name} holds structs {MAX_NESTING} deep; at most {MAX_NESTING - 1} are allowed"
-        elif count[position] > MAX_DEFAULT_STRUCTS:
-            what = f"a default {struct.name} holds {count[position]} structs; at most {MAX_DEFAULT_STRUCTS} are allowed"
+        elif fields[position] > MAX_FIELDS:
+            path = _widest_path(struct, message, graph, fields)
+            where = f", most of them below {path}" if path else ""
+            what = f"{struct.name} has {fields[position]} fields with those of its structs{where}"
+            what += f"; at most {MAX_FIELDS} are allowed"
+        elif tagged > MAX_TAGGED:
+            what = f"{struct.name} has {tagged} tagged fields; at most {MAX_TAGGED} are allowed"
         if what:
             yield Violation("TW312", "name", what, struct=position)
             return
+
+
+def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
+    """The way down to where most fields are, by names of fields; "" where the struct's own are the most."""
+    path: list[str] = []
+    while True:
+        held = [
+            (fields[target], spec.name, target) for spec in struct.fields if (target := graph.target(spec)) is not None
+        ]
+        widest = max(held, default=None, key=lambda each: each[0])
+        if widest is None or widest[0] <= 1 + len(struct.fields):
+            return ".".join(path)
+        path.append(widest[1])
+        struct = message.structs[widest[2]]
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tagwire.versions import Versions
-from tagwire_generator.field_spec import MAX_TAG, FieldSpec
+from tagwire_generator.field_spec import MAX_DRAFT_TAG, MAX_TAG, FieldSpec
 from tagwire_generator.invariants import Violation, enforce
 from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_name, is_struct_name
 from tagwire_generator.problems import named, quoted
@@ -26,6 +26,8 @@ class StructSpec:
     """In the order of the spec, which is that of the wire."""
     reserved_tags: tuple[int, ...] = ()
     """Retired tags: taken, but in no version on the wire."""
+    is_draft: bool = False
+    """Whether it belongs to a message of the draft dialect, whose tags are fewer."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -56,7 +58,8 @@ class StructSpec:
         for tag in self.reserved_tags:
             where = f"struct {named(self.name)} reserves tag {tag}"
             if not 0 <= tag <= MAX_TAG:
-                yield Violation("TW601", "reservedTags", f"{where}; tags are 0 to {MAX_TAG}")
+                most = f"the draft's tags are 0 to {MAX_DRAFT_TAG}" if self.is_draft else f"tags are 0 to {MAX_TAG}"
+                yield Violation("TW601", "reservedTags", f"{where}; {most}")
             elif tag in seen:
                 yield Violation("TW613", "reservedTags", f"{where} twice; name it once")
             seen.add(tag)

@@ -6,16 +6,18 @@ one item for a list of one.
 """
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from tagwire.errors import VersionsError
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.parse import Items, Node, Scalar
+from tagwire_generator.parse import Items, Node, Object, Scalar
 from tagwire_generator.problems import quoted
 
 __all__ = [
     "BadValue",
     "boolean",
+    "by_version",
     "is_hexadecimal",
     "is_reversed",
     "items",
@@ -25,6 +27,8 @@ __all__ = [
     "version_text",
     "whole_number",
 ]
+
+T = TypeVar("T")
 
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,40}")
 _HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
@@ -89,6 +93,13 @@ def version_text(text: str, node: Node) -> Versions:
     except VersionsError as error:
         message = f"{quoted(text)} is no version range; write none, N, N+ or N-M, from 0 to {HIGHEST}"
         raise BadValue("TW201", node, message) from error
+
+
+def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
+    """An object whose keys are version ranges: ascending ranges, each with its value."""
+    assert isinstance(node, Object), "the schema has refused anything else"
+    rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
+    return tuple(sorted(rows, key=lambda row: row[0].lowest))
 
 
 def is_reversed(node: Node, versions: Versions | None) -> bool:

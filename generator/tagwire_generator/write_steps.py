@@ -44,9 +44,8 @@ _NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"
 def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
     """The steps that write `m` to `out`, after refusing what this version can't carry."""
     writer = _Steps(expressions, "out", struct)
-    refusals = writer.refusals(struct)
     section = struct.section
-    steps: list[WriteStep] = [*refusals]
+    steps = [writer.refusal(struct)]
     if isinstance(section, OptionalBuffer):
         form = expressions.buffer_form(section)
         steps.append(writer.section(section.fields, f"{form}.put"))
@@ -66,15 +65,16 @@ class _Steps:
         self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
         """Attributes that may be None in some version."""
 
-    def refusals(self, struct: StructLayout) -> list[WriteStep]:
-        conditions = [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
+    def refusal(self, struct: StructLayout) -> WriteStep:
+        """The refusal of objects of other classes, and of values that this version lacks."""
+        cls = self.expressions.data_class(struct.cls)
+        conditions = [f"(type(m) is not {cls} and {cls} not in type(m).__mro__)"]
+        conditions += [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
         if struct.section is None:
             no_tags = self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
             conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
-        if not conditions:
-            return []
         self.expressions.use("tagwire.wire", "Refused")
-        return [WriteStep("refuse", conditions=tuple(conditions))]
+        return WriteStep("refuse", conditions=tuple(conditions))
 
     def items(self, items: tuple[Item, ...]) -> list[WriteStep]:
         steps: list[WriteStep] = []

@@ -1,23 +1,24 @@
 """The log that a write goes on behind: where it ends, and which transactions are open there.
 
-Most logs say batch by batch which format they have. Those of proposals don't:
-they are read in the format that is being written, if it is theirs.
+What is written says what its magic byte means in the whole log. A log whose
+batches have that byte for another format can't be told apart from it any more,
+so nothing is written behind it: it reads as damage.
 """
 
 from pathlib import Path
 from typing import Final
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, Partition, Segment
+from tagwire.log import Partition
 from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.scan import Scan, mapped
 from tagwire.log.transactions import Transactions
+from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import refusal
 from tagwire_spark.log_ends import LogEnd, end_of
 
 __all__ = ["end_before", "transactions_before"]
 
-_AUTO: Final = "auto"
+_V3: Final = format_of("v3")
 
 
 def end_before(folder: Path, written: str) -> LogEnd | None:
@@ -29,7 +30,7 @@ def end_before(folder: Path, written: str) -> LogEnd | None:
         partition = Partition(folder) if folder.is_dir() else None
         if partition is None or not partition.segments:
             return None
-        return end_of(partition, _format(partition.segments[-1], written))
+        return end_of(partition, _formats(written))
     except TagwireError as error:
         raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
@@ -39,7 +40,7 @@ def transactions_before(folder: Path, written: str) -> Transactions:
     known, rules = Transactions(), BatchRules([])
     try:
         for segment in Partition(folder).segments if folder.is_dir() else ():
-            for batch in segment.batches(format=_format(segment, written)):
+            for batch in segment.batches(format=_formats(written)):
                 if batch.is_control:
                     known.see(rules.check(0, batch, None))
                 elif batch.is_transactional:
@@ -49,13 +50,7 @@ def transactions_before(folder: Path, written: str) -> Transactions:
     return known
 
 
-def _format(segment: Segment, written: str) -> str:
-    """What a segment is read as: the format that its first batch is whole in."""
-    with mapped(segment.path) as data:
-        for format in (_AUTO, written):
-            try:
-                Scan(str(segment.path), data, format).batch(0)
-            except LogError:
-                continue
-            return format
-    return _AUTO
+def _formats(written: str) -> FormatSet:
+    """The formats that may stand before batches of this one: all whose magic byte is another."""
+    found = FormatSet(written)
+    return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

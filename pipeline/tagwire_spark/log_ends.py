@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.scan import Place, Scan, mapped
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Place, Scan
 
 __all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segment_ends"]
 
@@ -41,7 +42,7 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
     if not partition.segments:
         return None
     last = partition.segments[-1]
-    with mapped(last.path) as data:
+    with open_file(last.path) as data:
         scan = Scan(str(last.path), data, format)
         places = [*_last_places(scan, _hint(scan, last, None), permissive=permissive)]
         if places and not _is_whole(scan, places[-1].position):
@@ -81,7 +82,7 @@ def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
             continue
-        with mapped(segment.path) as data:
+        with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
             yield from (each for each in scan.places(_hint(scan, segment, offset)) if each.last_offset >= offset)
 

@@ -48,7 +48,7 @@ def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema
     needed |= dict.fromkeys(_needed_by_filters(split, query))
     cut_off = query.partial and split.is_last
     arrays = arrays_between(
-        scan, list(needed) or ["offset"], position, split.end, split.first_offset, query.format, cut_off=cut_off
+        scan, list(needed) or ["offset"], position, split.end, split.first_offset, query.formats, cut_off=cut_off
     )
     for array in arrays:
         batch = pa.record_batch(array)

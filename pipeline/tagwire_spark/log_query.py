@@ -7,7 +7,8 @@ A query is plain data: it goes to workers with each split.
 import re
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import TagwireError
+from tagwire.records import FormatError, FormatSet
+from tagwire.records.format_set import AUTO, format_set
 from tagwire.shown import shown
 from tagwire_spark.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.codec import Decoding, decoding
@@ -16,7 +17,7 @@ from tagwire_spark.options import MODES, Options, invalid
 __all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
 
 OPTIONS: Final = (
-    *("path", "paths", "level", "mode", "recordFormat", "partial", "pushdown", "maxSplitBytes"),
+    *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
     *("includeControlRecords", "isolation.level", "respectLogStart"),
     *("subscribe", "subscribePattern", "assign"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
@@ -41,7 +42,7 @@ class LogQuery(NamedTuple):
     paths: tuple[str, ...]
     by_batch: bool = False
     permissive: bool = False
-    format: str = "auto"
+    formats: FormatSet = format_set(AUTO)
     partial: bool = False
     """Whether a batch that is cut off at a log's end is left out."""
     split_bytes: int = SPLIT_BYTES
@@ -86,7 +87,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         paths=paths_of(read),
         by_batch=read.choice("level", ("record", "batch")) == "batch",
         permissive=read.choice("mode", MODES) == "PERMISSIVE",
-        format=_format(read.text("recordFormat", "auto")),
+        formats=_formats(read),
         partial=read.flag("partial"),
         split_bytes=split_bytes,
         control=read.flag("includeControlRecords"),
@@ -115,15 +116,11 @@ def paths_of(options: Options) -> tuple[str, ...]:
     raise invalid("There is no path; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
 
 
-def _format(name: str) -> str:
-    from tagwire.records import format_of
-
-    if name != "auto":
-        try:
-            format_of(name)
-        except TagwireError as error:
-            raise invalid(f"Option recordFormat: {error}.") from None
-    return name
+def _formats(options: Options) -> FormatSet:
+    try:
+        return format_set(options.text("recordFormat", AUTO), only=options.flag("onlyRecordFormat"))
+    except FormatError as error:
+        raise invalid(f"Option recordFormat or onlyRecordFormat: {error}.") from None
 
 
 def _pattern(options: Options) -> str | None:

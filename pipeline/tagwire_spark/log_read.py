@@ -7,8 +7,9 @@ from pathlib import Path
 from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError
+from tagwire.log.file_bytes import open_file
 from tagwire.log.names import log_file
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire_spark.log_plan import Split
 from tagwire_spark.log_query import LogQuery
 from tagwire_spark.storage import Opened, opened
@@ -18,8 +19,8 @@ __all__ = ["begun_scan", "split_pieces"]
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
-    with opened(split.file, split.start, split.end) as source, mapped(source.path) as data:
-        yield Scan(split.file, data, query.format), source
+    with opened(split.file, split.start, split.end) as source, open_file(source.path) as data:
+        yield Scan(split.file, data, query.formats), source
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
                 if not source.is_whole:  # it may only be that its bytes are not all here
-                    source.fetch_all()
+                    _fetch_all(scan, source)
                     continue
                 if _is_cut_off(error, split, query):
                     return
@@ -64,10 +65,16 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 return
 
 
+def _fetch_all(scan: Scan, source: Opened) -> None:
+    """Bring all bytes of the file here, and see them."""
+    source.fetch_all()
+    scan.forget()
+
+
 def _ends_at(scan: Scan, source: Opened, position: int) -> bool:
     """Whether the data end here; zeros may also be what is not here yet."""
     if not source.is_whole and scan.ends_at(position):
-        source.fetch_all()
+        _fetch_all(scan, source)
     return scan.ends_at(position)
 
 
@@ -95,7 +102,7 @@ def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int
     if split.start == 0:
         return 0
     if not source.is_whole:
-        source.fetch_all()
+        _fetch_all(scan, source)
     every = pieces(scan) if permissive else scan.places()
     try:
         return next((each.position for each in every if each.position >= split.start), split.end)

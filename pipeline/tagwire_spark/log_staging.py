@@ -7,7 +7,7 @@ however many rows it has.
 
 import re
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
@@ -110,6 +110,8 @@ class _Log:
         self.builder = BatchBuilder()
         self.bytes = self.count = self.base_offset = 0
         self.has_tombstones = self.has_number_keys = False
+        self.formats: dict[int, str] = {}
+        """By magic byte: the one format that has it in this log."""
         self.segments = _Segments(name, folder, target, before)
 
     def add(self, entry: Entry) -> None:
@@ -153,13 +155,17 @@ class _Log:
         """End a batch, and begin one."""
         self._flush()
         format = format_of(facts.format)
+        known = self.formats.setdefault(format.magic, format.name)
+        if known != format.name:
+            text = f"Rows of {self.name} are of {known} and of {format.name}, which both have magic {format.magic}; "
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{text}a log can hold one of them.")
         base = offset if facts.base_offset is None else facts.base_offset
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         if self.next_offset is not None and base < self.next_offset:  # one batch that has become several
             base = offset
-        numbers = {
+        numbers: dict[str, Any] = {
             "partition_leader_epoch": facts.leader_epoch,
             "producer_id": facts.producer_id,
             "producer_epoch": facts.producer_epoch,
@@ -207,10 +213,10 @@ class _Segments:
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         """Write a batch; messages that only stand one behind the other each alone."""
-        if count == 1 or batch.compression != "none" or format_of(batch.format).records is not None:
+        if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
             self._append(batch, count, first_record)
         else:
-            for each in read_batches(batch.encode(), batch.format):
+            for each in read_batches(batch.encode(), batch.described_by, only=True):
                 self._append(each, 1, each.base_offset)
 
     def end(self) -> list[StagedSegment]:

@@ -197,7 +197,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
         if not self.query.wants(*key):
             return
-        end = end_of(partition, self.query.format, permissive=self.query.permissive)
+        end = end_of(partition, self.query.formats, permissive=self.query.permissive)
         if end is None:
             return
         check_number(key[1], str(partition.path))
@@ -282,9 +282,9 @@ def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit
             log, begin = waiting[key], begins[key]
             try:
                 if of_rows:
-                    end = batch_end(log.partition, begin + share - 1, query.format)
+                    end = batch_end(log.partition, begin + share - 1, query.formats)
                 else:
-                    end = bytes_end(log.partition, begin, log.end, share, query.format)
+                    end = bytes_end(log.partition, begin, log.end, share, query.formats)
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None

@@ -12,7 +12,8 @@ from tagwire.errors import DecodeError
 from tagwire.log import Partition, Segment
 from tagwire.log.damage import Found, pieces
 from tagwire.log.errors import placed
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch, control_record
 from tagwire_spark.log_query import NO_OFFSET, LogQuery
 from tagwire_spark.storage import Place
@@ -76,8 +77,8 @@ def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -
 
     What is no batch at a log's end may not be written to its end yet: who reads it knows, and says so.
     """
-    with mapped(segment.path) as data:
-        scan = Scan(str(segment.path), data, query.format)
+    with open_file(segment.path) as data:
+        scan = Scan(str(segment.path), data, query.formats)
         for piece in pieces(scan, segment.position_of(scan, offset)):
             if isinstance(piece, Found):
                 yield piece

@@ -84,9 +84,11 @@ class LogWriter(DataSourceArrowWriter):
             raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} is there already, and option ifExists is error.")
         if end.rest:
             text = (
-                f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or they "
+                f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or its "
             )
-            text += f"are of a format that does not say which it is, and is not {first.format}."
+            text += (
+                f"batches have the magic byte of {first.format} for another format, which no reader can tell from it."
+            )
             raise PipelineError("KAFKA_LOG_EXISTS", text)
         if first.base_offset < end.offset:
             text = f"{folder} ends with offset {end.offset - 1}; offset {first.base_offset} can't be appended to it"

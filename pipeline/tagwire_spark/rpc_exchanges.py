@@ -19,6 +19,11 @@ class Exchange(NamedTuple):
     request: CapturedFrame | None
     response: CapturedFrame | None
 
+    @property
+    def is_gap(self) -> bool:
+        """Whether it stands for a gap in a network capture: it has one side, with an error and no bytes."""
+        return any(side is not None and side.gap for side in self)
+
 
 class Side(NamedTuple):
     """A frame as it was read: its body's JSON or bytes, and what was wrong."""
@@ -32,10 +37,13 @@ class Side(NamedTuple):
 def exchanges(frames: Iterable[CapturedFrame]) -> Iterator[Exchange]:
     """Pairs as they are complete; in the end, frames whose other side was not captured, in their order.
 
-    Frames wait for their other side in memory.
+    Frames wait for their other side in memory. A gap of a capture is an exchange of its own.
     """
     waiting: dict[tuple[Any, ...], CapturedFrame] = {}
     for frame in frames:
+        if frame.gap:
+            yield _exchange(frame)
+            continue
         key = (frame.run, frame.connection, frame.correlation_id)
         other = waiting.pop(key, None)
         if other is not None and not _fit(other, frame):  # the id was used again
@@ -65,11 +73,15 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
     """The values of all columns but `file`. `body` is json, bytes (of the bodies) or none."""
     request, response = exchange
-    asked = _read_request(request, registry, body, strict) if request else Side()
     first = request or response
     assert first is not None
     key, version = _api(exchange)
-    answered = _read_response(response, registry, key, version, body, strict) if response else Side()
+    if exchange.is_gap:
+        gap = Side(error=TagwireError(first.gap))
+        asked, answered = (gap, Side()) if request else (Side(), gap)
+    else:
+        asked = _read_request(request, registry, body, strict) if request else Side()
+        answered = _read_response(response, registry, key, version, body, strict) if response else Side()
     times = [frame.time if frame else None for frame in exchange]
     return {
         "line": first.line,
@@ -85,8 +97,8 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
         "request": asked.body,
         "response": answered.body,
         "responseVersion": answered.version,
-        "requestSize": len(request.data) if request else None,
-        "responseSize": len(response.data) if response else None,
+        "requestSize": len(request.data) if request and not request.gap else None,
+        "responseSize": len(response.data) if response and not response.gap else None,
         "requestTime": _micros(times[0]),
         "responseTime": _micros(times[1]),
         "latencyMs": None if times[0] is None or times[1] is None else times[1] - times[0],
@@ -166,7 +178,8 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:
-            where = f"{file}: row {row['line']}: {side} of API {row['apiKey']} v{row['apiVersion']}"
+            api = "" if row["apiKey"] is None else f" of API {row['apiKey']} v{row['apiVersion']}"
+            where = f"{file}: row {row['line']}: {side}{api}"
             at = f"{error['path']} at byte {error['offset']}: " if error["offset"] is not None else ""
             return PipelineError("MALFORMED_KAFKA_MESSAGE", f"{where}: {at}{error['reason']}.")
     return None

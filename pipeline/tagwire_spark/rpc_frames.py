@@ -19,7 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.network_captures import MAGIC, CaptureError, network_frames
+from tagwire.network_captures import MAGIC, CaptureError, NetworkGap, network_frames
+from tagwire.registry import Registry
 from tagwire.shown import shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_columns import MOST_MILLISECONDS
@@ -45,6 +46,8 @@ class CapturedFrame(NamedTuple):
     """Milliseconds since 1970."""
     api_key: int | None
     version: int | None
+    gap: str = ""
+    """What is missing here, where it stands for a gap in a network capture; `data` is empty then."""
 
     @property
     def correlation_id(self) -> int | None:
@@ -54,15 +57,18 @@ class CapturedFrame(NamedTuple):
         return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
 
 
-def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
-    """The frames of a file, told by its first bytes. Raises PipelineError for a row that is no frame."""
+def captured_frames(path: str, port: int, registry: Registry) -> Iterator[CapturedFrame]:
+    """The frames of a file, told by its first bytes. Raises PipelineError for a row that is no frame.
+
+    With the registry's APIs, frames are found again behind a gap in a network capture.
+    """
     try:
         with Path(path).open("rb") as file:
             head = file.read(4)
     except OSError as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
     if head in MAGIC:
-        yield from _network(path, port)
+        yield from _network(path, port, registry)
         return
     rows = _parquet(path) if head == _PARQUET else _json(path, is_packed=head.startswith(_GZIP))
     for number, row in enumerate(rows, 1):
@@ -74,10 +80,11 @@ def captured_frames(path: str, port: int) -> Iterator[CapturedFrame]:
             ) from None
 
 
-def _network(path: str, port: int) -> Iterator[CapturedFrame]:
+def _network(path: str, port: int, registry: Registry) -> Iterator[CapturedFrame]:
     try:
-        for number, (connection, is_request, data, time) in enumerate(network_frames(path, port), 1):
-            yield CapturedFrame(number, None, connection, None, is_request, data, time, None, None)
+        for number, each in enumerate(network_frames(path, port, registry), 1):
+            data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
+            yield CapturedFrame(number, None, each.connection, None, each.is_request, data, each.time, None, None, gap)
     except CaptureError as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: {error}.") from None
 

@@ -178,8 +178,8 @@ def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
 def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
     registry = find_registry(query.package)
     body = "bytes" if query.structs is not None else query.body
-    for exchange in exchanges(captured_frames(path, query.port)):
+    for exchange in exchanges(captured_frames(path, query.port, registry)):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        if query.api_key is not None and row["apiKey"] != query.api_key:
+        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
             continue
         yield {**row, "file": plain(file)}

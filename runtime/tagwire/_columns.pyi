@@ -1,11 +1,10 @@
 from collections.abc import Callable, Iterable, Mapping
-from mmap import mmap
 from typing import Any
 
 from tagwire.arrow.shape import Column
 from tagwire.layout import Layout
 from tagwire.limits import Limits
-from tagwire.records.format import Format
+from tagwire.records import FormatSet
 from tagwire.versions import Versions
 
 class ArrowStream:
@@ -62,7 +61,7 @@ class RecordColumns:
     def __init__(
         self,
         root: Column,
-        formats: Iterable[Format],
+        formats: FormatSet,
         *,
         heads_only: bool,
         limits: Limits,
@@ -72,7 +71,7 @@ class RecordColumns:
     ) -> None: ...
     def begin(self, file: str, position: int, first_offset: int | None) -> None: ...
     def leave(self, position: int, last_offset: int | None) -> None: ...
-    def walk(self, data: bytes | mmap, end: int) -> str: ...
+    def walk(self, data: bytes, start: int, end: int) -> str: ...
     def put(self, values: Mapping[str, Any]) -> None: ...
     def take(self) -> ArrowArray: ...
     def __len__(self) -> int: ...

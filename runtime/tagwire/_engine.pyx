@@ -7,13 +7,16 @@ docs/engine.md first.
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
+from _thread import RLock
 from types import MemberDescriptorType, NoneType
 from zlib import crc32
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cython cimport final, no_gc_clear
 
-from tagwire.buffers import as_bytes, as_view
+from tagwire.buffers import as_bytes, bytes_and_view
+from tagwire.errors import TagwireError
 from tagwire.layout import (
     COMPACT,
     DEFAULT_STRUCT,
@@ -32,12 +35,27 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message import Struct
+from tagwire.message import Message, Struct, decoded, same
 from tagwire.unknown_tags import NO_TAGS
+from tagwire.uuids import DEFAULT_UUID
 from tagwire.varint import UVARINT_MAX
 from tagwire.wire_types import WIRE_TYPES
 
-__all__ = ["Codec", "Elements", "Gathering", "NotNative", "Plan", "append_method"]
+__all__ = [
+    "Codec",
+    "Elements",
+    "Gathering",
+    "NotNative",
+    "Plan",
+    "append_method",
+    "construct_natively",
+    "from_json",
+    "from_json_text",
+    "install_methods",
+    "is_identical",
+    "to_json",
+    "to_json_text",
+]
 
 cdef int TAG_MAX = 0xFFFF  # of the draft dialect
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
@@ -54,6 +72,8 @@ include "_native/framing.pxi"
 include "_native/serializer.pxi"
 include "_native/elements.pxi"
 include "_native/calls.pxi"
+include "_native/data_class.pxi"
+include "_native/json.pxi"
 include "_native/gathering.pxi"
 
 cdef Shared SHARED = Shared()

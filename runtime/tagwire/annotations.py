@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tagwire.errors import TagwireError
+from tagwire.layout_parts import words_of_bits
 from tagwire.shown import shown
 from tagwire.tracer import Node, Trace
 
@@ -198,4 +199,5 @@ def _value(node: Node) -> str:
         return f"{value} byte{'' if value == 1 else 's'}"
     if value is True and node.type != "bool":
         return "present" if node.type.startswith("nullable ") else ""
-    return shown(value)
+    words = words_of_bits(node.bits, value)
+    return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

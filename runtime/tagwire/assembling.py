@@ -36,9 +36,12 @@ _TOKEN: Final = re.compile(
     r'(?P<hex>(?:[0-9a-fA-F]{2})+)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)', re.DOTALL
 )
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
+_NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
 """Where a header ends and a body begins; paths repeat there."""
 _CELLS: Final = re.compile(r"\s{2,}")
+_Gathered = tuple[list[bytes], str, str]
+"""The bytes of a line and of those below it that go on with it, path and type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 
@@ -58,7 +61,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     lengths, counts and checksums are made to fit: see `tagwire.refitting`.
     Raises AssembleError, with line and column.
     """
-    messages: list[list[list[Line]]] = []
+    messages: list[list[list[_Gathered]]] = []
     begin, end = _BYTES_AT, _NO_PATH
     size = 0
     for number, line in enumerate(_COLOUR.sub("", text).splitlines(), 1):
@@ -74,20 +77,21 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
             if not messages:
                 messages.append([[]])
             _add(messages[-1][-1], data, rest)
+    made = [[[Line(b"".join(data), path, type) for data, path, type in part] for part in parts] for parts in messages]
     if fix:
-        for parts in messages:
-            for part in parts:
+        for message in made:
+            for part in message:
                 refit(part)
-    return [b"".join(line.data for part in parts for line in part) for parts in messages]
+    return [b"".join(line.data for part in message for line in part) for message in made]
 
 
-def _add(lines: list[Line], data: bytes, rest: str) -> None:
+def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
     """A line more; one of bytes alone goes on with the line above it."""
-    path, type, *_ = [*_CELLS.split(rest.strip()), "", ""]
+    path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
-        lines.append(Line(data, path, type))
+        lines.append(([data], path, type))
     else:
-        lines[-1].data += data
+        lines[-1][0].append(data)
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
@@ -112,11 +116,11 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
                 number, match.start() + 1, f"{times} times {len(part)} bytes", f"at most {_MOST} in all"
             )
         data += part * times
-        rest = line[place:]
-        if rest.startswith(("  ", "\t")) or rest.lstrip().startswith("#") or not rest.strip():
+        if line.startswith(("  ", "\t"), place) or _NO_MORE.match(line, place):
             break
-        if not rest.startswith(" "):
-            raise AssembleError(number, place + 1, repr(rest.split()[0][:12]), "a blank behind the bytes")
+        if not line.startswith(" ", place):
+            found = repr(line[place : place + 12].split()[0])
+            raise AssembleError(number, place + 1, found, "a blank behind the bytes")
         place += 1
     return bytes(data), line[place:]
 

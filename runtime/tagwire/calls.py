@@ -1,4 +1,4 @@
-"""How a message class gets `encode`, `decode` and their kind from its engine: when one is first looked up.
+"""How a message class gets `encode`, `decode`, their kind and its constructor from its engine: at their first use.
 
 So importing a message loads no engine, and once there is one nothing stands between it and the caller: the native
 engine's callables are attributes of the class, called without Python code in between.
@@ -6,15 +6,20 @@ engine's callables are attributes of the class, called without Python code in be
 
 from __future__ import annotations
 
+from _thread import RLock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, Final, TypeVar
 
-    from tagwire.message import Message
+    from tagwire.message import Message, Struct
 
     Call = TypeVar("Call")
 
-__all__ = ["FirstUse", "first_use", "inherit_calls"]
+__all__ = ["FirstConstruction", "FirstUse", "constructor", "first_use", "inherit_calls"]
+
+_binding: Final = RLock()
+"""Held while a class gets its methods. Nothing is imported meanwhile: an import can wait for another thread's."""
 
 
 class FirstUse:
@@ -43,20 +48,71 @@ def first_use(call: Call) -> Call:
     return made  # type: ignore[no-any-return]
 
 
-def _bind(message: type[Message], base: type[Message]) -> None:
-    """Give a message class its engine's methods, except those that it has written itself."""
+class FirstConstruction:
+    """Stands for the `__init__` of a generated class until the class is first constructed.
+
+    The native engine constructs later objects in C, by what the text of `__init__` says: keyword arguments stored in
+    their slots, arrays as tuples, defaults that are made for each object. The text itself runs for the first object,
+    for subclasses, and for arguments that C does not take.
+    """
+
+    __slots__ = ("init",)
+
+    def __init__(self, init: Any) -> None:
+        self.init = init
+
+    def __get__(self, struct: Struct | None, cls: type[Struct]) -> Any:
+        if struct is None:
+            return self.init
+        owner = next(base for base in cls.__mro__ if vars(base).get("__init__") in (self, self.init))
+        _bind_constructor(owner, self.init)
+        return self.init.__get__(struct, cls)
+
+
+def constructor(init: Call) -> Call:
+    """Mark the `__init__` of a generated class, which stores its arguments and does nothing else."""
+    made: Any = FirstConstruction(init)
+    return made  # type: ignore[no-any-return]
+
+
+def _bind_constructor(owner: type[Struct], init: Any) -> None:
     from tagwire.engines import engine
 
-    calls = {name: value.call for name, value in vars(base).items() if isinstance(value, FirstUse)}
-    codec: Any = None
-    if engine() == "native":
-        from tagwire._engine import Codec
+    native = engine() == "native"
+    owner.__init__ = init  # type: ignore[method-assign]
+    if native:
+        from tagwire._engine import construct_natively, install_methods
 
-        codec = Codec(message)
-        calls = codec.calls()
-    own = {name: call for name, call in calls.items() if isinstance(_lookup(message, name), FirstUse)}
-    for name, value in {**own, "_codec": codec, "_bound": frozenset(own)}.items():
-        setattr(message, name, value)
+        install_methods()
+        construct_natively(owner, init)
+
+
+def _bind(message: type[Message], base: type[Message]) -> None:
+    """Give a message class its engine's methods, except those that it has written itself.
+
+    Threads may come here together. The class gets one codec, and keeps it: the codec has the plans that other threads
+    are using.
+    """
+    from tagwire.engines import engine
+
+    made: Any = None
+    if engine() == "native":
+        from tagwire._engine import Codec, install_methods
+
+        install_methods()
+        made = Codec(message)
+    calls = {name: value.call for name, value in vars(base).copy().items() if isinstance(value, FirstUse)}
+    with _binding:
+        own = [name for name in calls if isinstance(_lookup(message, name), FirstUse)]
+        kept = vars(message).copy()
+        codec = kept.get("_codec", made)
+        if codec is not None:
+            calls = codec.calls()
+        # A subclass that is made meanwhile needs `_bound` to tell these methods from written ones; see `inherit_calls`.
+        message._codec = codec  # pyright: ignore[reportPrivateUsage]
+        message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
+        for name in own:
+            setattr(message, name, calls[name])
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:

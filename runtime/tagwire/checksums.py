@@ -5,11 +5,14 @@ microseconds, and every batch of magic 2 has one: so there is no fallback, but
 an error that says what to install.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from tagwire.extras import required
 
-__all__ = ["checksum"]
+__all__ = ["POLYNOMIALS", "checksum", "extended"]
+
+POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
+"""By algorithm, with the lowest power in the highest bit."""
 
 
 def checksum(algorithm: str, data: Any) -> int:
@@ -20,3 +23,13 @@ def checksum(algorithm: str, data: Any) -> int:
         return crc32(data)
     value: int = required("google_crc32c", "records").value(bytes(data))
     return value
+
+
+def extended(algorithm: str, value: int, data: bytes) -> int:
+    """The checksum of some bytes, which have this value, and these behind them. Raises MissingExtraError."""
+    if algorithm == "crc32":
+        from zlib import crc32
+
+        return crc32(data, value)
+    found: int = required("google_crc32c", "records").extend(value, data)
+    return found

@@ -21,6 +21,7 @@ __all__ = ["CODECS", "PackingFault", "pack", "unpack", "unpack_in_place"]
 
 _FREE: Final = 1 << 20
 """Up to so many bytes no ratio counts: some zeros are no attack."""
+_FIRST_CHUNK: Final = 1 << 8
 _CHUNK: Final = 1 << 16
 _XERIAL: Final = b"\x82SNAPPY\0"
 _XERIAL_HEADER: Final = _XERIAL + b"\0\0\0\x01\0\0\0\x01"
@@ -68,26 +69,31 @@ class _TooLongError(Exception):
 
 
 def _gunzip(data: Any, most: int) -> bytes:
-    """All members of a gzip file, one behind the other."""
-    out = bytearray()
-    rest = bytes(data)
-    while rest or not out:
+    """All members of a gzip file, one behind the other.
+
+    zlib copies the input that it leaves, so it is given little at a time: of each member the least at first, since a
+    small file may have thousands of members.
+    """
+    packed = memoryview(data)
+    parts: list[bytes] = []
+    at, room = 0, most + 1
+    while at < len(packed) or at == 0:
         member = zlib.decompressobj(31)
-        try:
-            while not member.eof:
-                part = member.decompress(rest, min(_CHUNK, most - len(out) + 1))
-                out += part
-                if len(out) > most:
-                    raise _TooLongError
-                if not part and not member.unconsumed_tail and not member.eof:
-                    raise PackingFault("gzip bytes that end early", "a whole gzip file")
-                rest = member.unconsumed_tail
-        except zlib.error as error:
-            raise PackingFault(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
-        rest = member.unused_data
-        if not rest:
-            break
-    return bytes(out)
+        size = _FIRST_CHUNK
+        while not member.eof:
+            chunk = packed[at : at + size]
+            if not chunk:
+                raise PackingFault("gzip bytes that end early", "a whole gzip file")
+            try:
+                parts.append(member.decompress(chunk, room))
+            except zlib.error as error:
+                raise PackingFault(f"gzip bytes that do not unpack ({error})", "a gzip file") from None
+            room -= len(parts[-1])
+            if room == 0:
+                raise _TooLongError
+            at += len(chunk) - len(member.unused_data)
+            size = min(2 * size, _CHUNK)
+    return b"".join(parts)
 
 
 def _gzip(data: bytes) -> bytes:

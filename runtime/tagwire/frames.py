@@ -40,6 +40,10 @@ class FrameSplitter:
         """Bytes fed that have not come out as frames yet."""
         return len(self._buffer)
 
+    def rest(self) -> bytes:
+        """The bytes that have not come out as frames yet."""
+        return bytes(self._buffer)
+
     def feed(self, data: Any) -> None:
         """Take some more of the stream: any bytes-like object, of any length."""
         self._buffer += data

@@ -8,6 +8,9 @@ Kafka's form loses something, the lossless style does not: records are base64
 (Kafka prints ""), unknown tagged fields stand under `_unknownTags`, a NaN
 other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 
+With the native engine both go through C (`_native/json.pxi`), which leaves to this
+module whatever is odd, and all that is to be refused.
+
 Writing goes by layout. Reading goes by the field rows of the classes, because
 a field that only other versions have is accepted too: whether the value can be
 written is asked when it is written.
@@ -21,8 +24,9 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
+from tagwire.engines import engine
 from tagwire.errors import EncodeError, UnsupportedVersionError
-from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
 from tagwire.layout_cursor import dotted
 from tagwire.layout_writer import differs, encoded_size
 from tagwire.rows import FieldRow, layout_of
@@ -35,7 +39,7 @@ from tagwire.wire_types import WIRE_TYPES, WireType
 if TYPE_CHECKING:
     from tagwire.message import Message, Struct
 
-__all__ = ["UNKNOWN_TAGS", "from_json", "json_value", "to_json"]
+__all__ = ["UNKNOWN_TAGS", "from_json", "is_lossless_style", "json_tags", "json_value", "to_json"]
 
 M = TypeVar("M", bound="Message")
 
@@ -55,11 +59,23 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
     UnsupportedVersionError for a version that there is not.
     """
     layout = layout_of(type(message), version)
+    is_lossless = is_lossless_style(style, layout)
+    if engine() == "native":
+        from tagwire import _engine
+
+        made: dict[str, Any] | None = _engine.to_json(message, version, is_lossless)
+        if made is not None:
+            return made
+    encoded_size(layout, message)  # refuses what can't be written as bytes; so nothing below needs a check
+    return _Writer(is_lossless).struct(layout.root, message)
+
+
+def is_lossless_style(style: str, layout: Layout) -> bool:
+    """Whether a style is the lossless one. Raises EncodeError for one that there is not."""
     if style not in STYLES:
         reason = f"{shown(style)} is no style of JSON; expected {' or '.join(map(repr, STYLES))}"
-        raise EncodeError(reason, message_name=layout.name, version=version, path="")
-    encoded_size(layout, message)  # refuses what can't be written as bytes; so nothing below needs a check
-    return _Writer(style == "lossless").struct(layout.root, message)
+        raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
+    return style == "lossless"
 
 
 class _Writer:
@@ -79,7 +95,7 @@ class _Writer:
             if item.tag is None or differs(field, item.default_value()):
                 out[item.json_name] = self.value(item.type, field)
         if self.is_lossless and value.unknown_tags:
-            out[UNKNOWN_TAGS] = {str(tag): json_value(data) for tag, data in sorted(value.unknown_tags.items())}
+            out[UNKNOWN_TAGS] = json_tags(value.unknown_tags)
         return out
 
     def value(self, type: Type, value: Any) -> Any:
@@ -121,6 +137,11 @@ def json_value(value: Any, *, is_lossless: bool = True) -> Any:
     return value
 
 
+def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
+    """Unknown tagged fields as JSON: base64 by tag, in the order of tags."""
+    return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
+
+
 _TO_URL = str.maketrans("+/", "-_")
 _FROM_URL = str.maketrans("-_+/", "+/??")
 
@@ -146,6 +167,12 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+    if engine() == "native":
+        from tagwire import _engine
+
+        found: M | None = _engine.from_json(cls, obj, version)
+        if found is not None:
+            return found
     made: M = _Reader(cls.NAME, version).struct(cls, obj, is_of_version=True)
     return made
 

@@ -127,6 +127,8 @@ class FramedCursor(LayoutCursor):
             if group.values and number >= len(group.values):
                 known = ", ".join(f"{number} ({name})" for number, name in enumerate(group.values))
                 self.fail(f"{group.name} {number}", f"one of {known}", start)
+        if item.bits and self.recorder is not None:
+            self.recorder.name_bits(item.bits)
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:

@@ -20,6 +20,7 @@ from tagwire.wire_types import WIRE_TYPES, WireType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, ClassVar, Final, TypeVar
 
     P = TypeVar("P", bound="Plain")
@@ -241,6 +242,28 @@ class Bits(Plain):
     def put(self, number: int, value: int) -> int:
         """`number` with this value in the group."""
         return number & ~self.mask | value << self.shift & self.mask
+
+    def meaning(self, number: int) -> str | bool | int:
+        """What the group says in `number`: the name of its value, True or False for a bit, else its value."""
+        value = self.of(number)
+        if value < len(self.values):
+            return self.values[value]
+        return bool(value) if self.mask.bit_count() == 1 else value
+
+
+def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
+    """What each group of bits says in a number."""
+    return {group.name: group.meaning(number) for group in groups}
+
+
+def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
+    """The groups that are not 0 as words: `compression gzip`, `transactional`, `has headers`."""
+    words = []
+    for group in groups:
+        if group.of(number):
+            name, meaning = group.name.removeprefix("is_").replace("_", " "), group.meaning(number)
+            words.append(name if meaning is True else f"{name} {meaning}")
+    return words
 
 
 class Compression(Plain):

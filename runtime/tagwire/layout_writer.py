@@ -96,8 +96,11 @@ class LayoutWriter:
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
-            if not all(hasattr(value, name) for name in _needed(struct)):
-                self.fail(f"{shown(value)} is no {struct.cls.__name__}")
+            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
+                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+            for name in _needed(struct):
+                if not hasattr(value, name):
+                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
             self.fail(f"{shown(value)} is no mapping of field names to values")
@@ -138,14 +141,17 @@ class LayoutWriter:
             parts.append((item, part))
             if not isinstance(item.type, Framing):
                 with self.at(item.name):
-                    value = self.scopes[-1][item.name] = self.constant(item, get(item.name))
+                    value = self.constant(item, get(item.name))
+                    if _is_array(value):
+                        value = tuple(value)  # what is counted is what was written
+                    self.scopes[-1][item.name] = value
                     self.packed(item, value, part)
         if is_framed:
-            self.frame(parts, get)
+            self.frame(parts)
             for _, part in parts:
                 out += part
 
-    def frame(self, parts: list[tuple[Item, Any]], get: Callable[[str], Any]) -> None:
+    def frame(self, parts: list[tuple[Item, Any]]) -> None:
         """Fill in lengths, counts and checksums, the last first: they frame what stands behind them."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
@@ -157,7 +163,7 @@ class LayoutWriter:
                 if isinstance(kind, Checksum):
                     out += _checksum(kind, rest)
                 elif isinstance(kind, Count):
-                    self.value(kind.code, len(get(kind.of)), out)
+                    self.value(kind.code, len(self.scopes[-1][kind.of]), out)
                 else:
                     size = len(rest[kind.of]) if kind.of else sum(map(len, rest.values()))
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
@@ -282,13 +288,14 @@ class LayoutWriter:
         if value is None:
             self.null(type, out)
             return
-        if not isinstance(value, tuple | list):
+        if not _is_array(value):
             self.fail(f"{shown(value)} is no tuple or list of {type.element}")
-        self.length(type.length, len(value), out)
-        for index, element in enumerate(value):
+        elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
+        self.length(type.length, len(elements), out)
+        for index, element in enumerate(elements):
             with self.at(index):
                 self.value(type.element, element, out)
-        self.in_order(type, value)
+        self.in_order(type, elements)
 
     def in_order(self, type: Array, values: Any) -> None:
         if type.filled and not values:
@@ -366,6 +373,11 @@ def differs(value: Any, default: Any) -> bool:
         return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
 
 
+def _is_array(value: Any) -> bool:
+    """Whether a value is a tuple or a list, whatever it says of itself."""
+    return issubclass(type(value), (tuple, list))
+
+
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     """The checksum of the parts from the first that it covers on; any four bytes where they are only counted."""
     from tagwire.checksums import checksum
@@ -374,6 +386,16 @@ def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     if any(isinstance(part, ByteCount) for part in covered):
         return bytes(4)
     return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
+
+
+def _unlike(found: type, wanted: type) -> str:
+    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
+    if found.__name__ != wanted.__name__:
+        return ""
+    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
+    if one != other:
+        return f"a {one} is no {other}"
+    return f"a {one} of another class of that name; a module that is loaded twice has two"
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:

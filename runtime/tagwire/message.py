@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.calls import first_use, inherit_calls
+from tagwire.calls import constructor, first_use, inherit_calls
 from tagwire.errors import UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import FieldRow, OptionalFields
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
 
-__all__ = ["Message", "Struct"]
+__all__ = ["Message", "Struct", "constructor", "decoded", "same"]
 
 
 class Struct:
@@ -60,7 +60,7 @@ class Struct:
             return NotImplemented
         for name in self.__slots__:
             one, another = getattr(self, name), getattr(other, name)
-            if one is not another and not _same(one, another):
+            if one is not another and not same(one, another):
                 return False
         return True
 
@@ -70,7 +70,7 @@ class Struct:
         """The fields that differ from a fresh object's."""
         fresh = type(self)()
         values = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in values if not _same(value, getattr(fresh, name))}
+        return {name: value for name, value in values if not same(value, getattr(fresh, name))}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
@@ -88,6 +88,11 @@ class Struct:
     def __copy__(self: S) -> S:
         return self.replace()
 
+    def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
+        from copy import deepcopy
+
+        return type(self)(**{name: deepcopy(_owned(value), memo) for name, value in self._changed().items()})
+
     def __reduce__(self) -> tuple[object, ...]:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
         return _rebuilt, (type(self), {name: _owned(value) for name, value in self._changed().items()})
@@ -95,6 +100,11 @@ class Struct:
 
 def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
     return cls(**fields)
+
+
+def decoded(message: type[M], version: int, data: bytes) -> M:
+    """The message in `data`: how a pickle of encoded bytes is read, with either engine."""
+    return message.decode(data, version)
 
 
 def _owned(value: Any) -> Any:
@@ -112,11 +122,12 @@ def _bits(value: float) -> bytes:
     return pack(">d", value)
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Whether two values of a field are the same: floats by their bits, arrays by their elements."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)
 
 
@@ -169,7 +180,7 @@ class Message(Struct):
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
             from tagwire.engines import serializer_of
 
-            found = cls._serializers[version] = serializer_of(cls, version)
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
         return found
 
     @first_use
@@ -252,6 +263,19 @@ class Message(Struct):
         from tagwire.json_form import from_json
 
         return from_json(cls, obj, version)
+
+    def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
+        """The message in Kafka's JSON form as text, in one line or indented; else as `to_json`."""
+        from tagwire.json_text import to_json_text
+
+        return to_json_text(self, version, style, indent)
+
+    @classmethod
+    def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
+        """The message in a JSON text, or its UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
+        from tagwire.json_text import from_json_text
+
+        return from_json_text(cls, text, version)
 
     def supported_versions(self) -> Versions:
         """The versions that carry this value without loss or refusal; possibly none."""

@@ -50,7 +50,8 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        return Struct(f">{len(values)}{self._code}").pack(*values)
+        numbers = tuple(values)  # as they were counted: the length of a subclass may be another
+        return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 
 EMPTY: Final = ()

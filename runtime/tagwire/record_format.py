@@ -84,12 +84,13 @@ class RecordFormat(Struct):
         if "_plan" not in cls.__dict__:
             from tagwire.engines import engine
 
-            cls._plan = None
+            plan = None
             if engine() == "native":
                 from contextlib import suppress
 
                 from tagwire._engine import NotNative, Plan
 
                 with suppress(NotNative):
-                    cls._plan = Plan(cls.layout())
+                    plan = Plan(cls.layout())
+            cls._plan = plan  # only now: other threads take None for the last word
         return cls._plan

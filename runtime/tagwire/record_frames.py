@@ -15,7 +15,7 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from __future__ import annotations
 
-from tagwire.buffers import as_bytes
+from tagwire.buffers import as_bytes, held
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.frame import Frame
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
@@ -112,7 +112,7 @@ class _Record:
         self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits, gc: bool
     ) -> None:
         self.registry = registry
-        self.data = data
+        self.data = data if data is None else held(data) if views else as_bytes(data)
         self.log = log
         self.strict = strict
         self.views = views

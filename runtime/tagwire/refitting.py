@@ -55,9 +55,9 @@ def _refit_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
     last = words[-1]
     struct = line.path.rpartition(".")[0]
     if last in _WITH_LENGTH and words[0] != "raw":
-        _refit_length(line, code or _WITH_LENGTH[last])
+        _refit_length(line, code or _WITH_LENGTH[last], _size(_opened(line, behind)))
     elif last == "length":
-        line.data = _CODES[code](_size(_in_struct(line, struct, behind)))
+        line.data = _CODES[code](_size(_measured(line, struct, behind)))
     elif last == "count" and (count := _elements(behind, f"{struct}." if struct else "")) is not None:
         line.data = _CODES[code](count)
     elif last in ("crc32", "crc32c"):
@@ -73,12 +73,29 @@ def _refit_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
         line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, behind)))
 
 
-def _refit_length(line: Line, code: str) -> None:
-    """A length before content, in one line; null stays null while there is no content."""
+def _refit_length(line: Line, code: str, opened: int) -> None:
+    """A length before content: what follows in its line, and `opened` bytes below; null stays null without any."""
     width = _width(code, line.data)
     content = line.data[width:]
-    if content or not _is_null(code, line.data[:width]):
-        line.data = _CODES[code](len(content)) + content
+    size = len(content) + opened
+    if size or not _is_null(code, line.data[:width]):
+        line.data = _CODES[code](size) + content
+
+
+def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
+    """What a length is about: the field that it is named after, as in `headers_length`, else the rest of the struct."""
+    field = line.path.removesuffix("_length")
+    if field != line.path and behind and _is_in(behind[0].path, field):
+        return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
+    return _in_struct(line, struct, behind)
+
+
+def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
+    """The lines of the batches in a field of records, where it was opened."""
+    for each in behind:
+        if not each.path.startswith(f"{line.path}["):
+            return
+        yield each
 
 
 def _size(lines: Iterable[Line]) -> int:

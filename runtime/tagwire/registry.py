@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from tagwire.buffers import as_bytes
+from tagwire.buffers import as_bytes, held
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.frame import Frame
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -131,12 +131,20 @@ class Registry:
     @property
     def request_header(self) -> type[Message]:
         """The class of the headers of requests."""
-        return self["RequestHeader"]
+        return self._header_class("RequestHeader")
 
     @property
     def response_header(self) -> type[Message]:
         """The class of the headers of responses."""
-        return self["ResponseHeader"]
+        return self._header_class("ResponseHeader")
+
+    def _header_class(self, name: str) -> type[Message]:
+        if name not in self:
+            raise UnknownMessageError(
+                f"{self._package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
+                f"messages alone, or add a spec of type header named {name}"
+            )
+        return self[name]
 
     def releases(self, name: str) -> dict[int, Spans]:
         """For each version of a message, the releases that have it: see `tagwire.releases`.
@@ -177,8 +185,7 @@ class Registry:
         `correlation_id` (0 if not given) and `client_id` (None is written as null).
         Raises EncodeError, also for a header that names another API or version.
         """
-        if message.KIND != "request":
-            raise _refusal(message, version, f"is a {message.KIND}, not a request")
+        _check_kind(message, version, "request")
         header_version = message.header_version(version)
         if header is None:
             fields = {"request_api_key": message.API_KEY, "request_api_version": version}
@@ -243,7 +250,7 @@ class Registry:
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
-        data = data if views else as_bytes(data)
+        data = held(data) if views else as_bytes(data)
         header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
         cls, version = self.request_class(data)
         message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
@@ -264,8 +271,7 @@ class Registry:
         Either `header`, which keeps its unknown tags, or `correlation_id` (0 if
         not given). Raises EncodeError.
         """
-        if message.KIND != "response":
-            raise _refusal(message, version, f"is a {message.KIND}, not a response")
+        _check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
             header = _header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
@@ -293,7 +299,7 @@ class Registry:
         whose offset counts from the start of the frame, and UnsupportedVersionError.
         """
         cls = self.response(api_key)
-        data = data if views else as_bytes(data)
+        data = held(data) if views else as_bytes(data)
 
         def read(version: int) -> Frame:
             header_version = cls.header_version(version)
@@ -368,6 +374,16 @@ def _header(message: Message, version: int, cls: type[Message], fields: dict[str
         elif value:
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     return cls(**fields)
+
+
+def _check_kind(message: Any, version: int, kind: str) -> None:
+    found = getattr(message, "KIND", None)
+    if found is None:
+        from tagwire.shown import shown
+
+        raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
+    if found != kind:
+        raise _refusal(message, version, f"is a {found}, not a {kind}")
 
 
 def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:

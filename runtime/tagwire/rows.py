@@ -58,7 +58,8 @@ class FieldRow:
     `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
     `flexible` is the field's own range of compact lengths, or None for the
     message's. An array's `default` may be left out, a uuid's may be its number.
-    `struct` is the class of the field's value or of its elements.
+    `record_formats` are ranges of versions, each with the format of the records
+    that the field carries there. `struct` is the class of its value or elements.
     `form` is what only fields of record formats have.
     """
 
@@ -69,6 +70,7 @@ class FieldRow:
         "ignorable",
         "name",
         "nullable",
+        "record_formats",
         "spec_name",
         "struct",
         "tag",
@@ -90,6 +92,7 @@ class FieldRow:
         tagged: str = "none",
         ignorable: bool = False,
         flexible: str | None = None,
+        record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
         form: Form | None = None,
     ) -> None:
@@ -103,8 +106,13 @@ class FieldRow:
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
         self.flexible = None if flexible is None else _versions(flexible)
+        self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
         self.form = form
+
+    def record_format(self, version: int) -> str:
+        """The format of the records that it carries in a version; "" where the spec names none."""
+        return next((format for versions, format in self.record_formats if version in versions), "")
 
     @property
     def default(self) -> Any:
@@ -152,7 +160,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         root = _Expansion(message, version).struct(message, message.NAME)
-        layout = known[version] = Layout(message.NAME, version, root)
+        layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
     return layout
 
 

@@ -10,7 +10,7 @@ generated code.
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
-from tagwire.buffers import as_bytes, as_view
+from tagwire.buffers import as_bytes, bytes_and_view
 from tagwire.byte_count import ByteCount
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
@@ -28,6 +28,14 @@ READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """What `read` may raise on bad bytes: Malformed and UnicodeDecodeError are ValueErrors."""
 WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 """What `write` may raise on a bad value: Refused and UnicodeEncodeError are ValueErrors."""
+
+
+def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
+    """What is read, and what fields of bytes are slices of."""
+    if views:
+        return bytes_and_view(data)
+    buf = data if type(data) is bytes else as_bytes(data)
+    return buf, buf
 
 
 class Serializer(Generic[M]):
@@ -85,8 +93,7 @@ class Serializer(Generic[M]):
         Raises DecodeError (LimitError where `limits` stop it). With `strict=False`
         it takes what Kafka's own reader takes, bytes behind the message too.
         """
-        buf = data if type(data) is bytes else as_bytes(data)
-        raw = as_view(data, buf) if views else buf
+        buf, raw = _taken(data, views)
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
@@ -104,8 +111,7 @@ class Serializer(Generic[M]):
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
-        buf = data if type(data) is bytes else as_bytes(data)
-        raw = as_view(data, buf) if views else buf
+        buf, raw = _taken(data, views)
         if (
             strict
             and 0 <= offset <= len(buf)

@@ -6,7 +6,7 @@ value, and must not copy a megabyte of it.
 
 from uuid import UUID
 
-__all__ = ["near", "plain", "ranges", "shown"]
+__all__ = ["near", "plain", "printable", "printable_json", "ranges", "shown"]
 
 _LONGEST = 48
 
@@ -44,6 +44,29 @@ def _shown_bytes(view: memoryview) -> str:
 def plain(text: str) -> str:
     """Text that UTF-8 has: the name of a file may have bytes that are none, and JSON lone surrogates; `?` for these."""
     return text.encode("utf-8", "replace").decode()
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    """The text with an escape of Python's for each character that does not print, but for those to keep.
+
+    These are controls, among them ESC, DEL and C1; line breaks; marks that turn the direction of
+    text; and the bytes of names that are no UTF-8.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable_json(text: str) -> str:
+    """A text of JSON with JSON's escapes for what does not print; its value is the same, and line breaks stay."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def near(name: object, names: "list[str]") -> str:

@@ -12,10 +12,11 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, Type, Varint
+from tagwire.layout_parts import Bits
 from tagwire.layout_reader import LayoutReader
 from tagwire.wire_types import WireType
 
-__all__ = ["NULL", "OPEN", "Kind", "Recorder", "Row", "Spans", "kinds_of"]
+__all__ = ["NULL", "OPEN", "Kind", "Opened", "Recorder", "Row", "Spans", "kinds_of"]
 
 _ROW: Final = Struct("=qqiiii")
 NULL: Final = -1
@@ -89,19 +90,32 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Kin
     return kinds
 
 
+class Opened(NamedTuple):
+    """What was put below a node: the batches of a field of records."""
+
+    number: int
+    nodes: tuple[Any, ...]
+
+
 class Spans:
     """The rows of a trace, and how to read them."""
 
-    __slots__ = ("_elements", "_reader", "data", "kinds", "odd", "rows", "unpacked")
+    __slots__ = ("_elements", "_reader", "begin", "bits", "data", "kinds", "odd", "opened", "rows", "unpacked")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.begin = 0
+        """Where `data` begins in what it is a part of."""
         self.rows = bytearray()
         self.kinds: list[Kind] = []
         self.odd: dict[int, Any] = {}
         """By row: what no number says."""
         self.unpacked: dict[int, bytes] = {}
         """By row: what its bytes unpack to; the spans in it are places in that."""
+        self.bits: dict[int, tuple[Bits, ...]] = {}
+        """By row: what the bits of its value are called."""
+        self.opened: dict[int, Opened] = {}
+        """By row: what was put there after the trace was made."""
         self._elements: dict[int, Kind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 
@@ -123,7 +137,7 @@ class Spans:
     def truncate(self, row: int) -> None:
         """Forget this row and all behind it."""
         del self.rows[row * _ROW.size :]
-        for kept in (self.odd, self.unpacked):
+        for kept in (self.odd, self.unpacked, self.bits):
             for late in [number for number in kept if number >= row]:
                 del kept[late]
 
@@ -143,6 +157,16 @@ class Spans:
         """The last part of a span."""
         parts = self.inside(row) if row >= 0 else []
         return self[parts[-1]] if parts else None
+
+    @classmethod
+    def of_bytes(cls, data: bytes, what: str) -> "Spans":
+        """One span of bytes that nobody reads, and what they are."""
+        spans = cls(data)
+        kind = Kind(what, "")
+        kind.is_leaf = True
+        spans.kinds.append(kind)
+        spans.set(spans.add(0, 0, 0), length=len(data), after=1)
+        return spans
 
     def element_kind(self, array: Kind) -> Kind:
         """The kind of the elements of an array, which have no rows."""
@@ -171,11 +195,13 @@ _NO_LAYOUT: Any = None
 class Recorder:
     """Writes the rows of what a reader reports. Spans nest in the order of the calls."""
 
-    __slots__ = ("_depths", "_known", "_open", "spans")
+    __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
     def __init__(self, spans: Spans) -> None:
         self.spans = spans
         self._open: list[int] = []
+        self._closed = 0
+        """The row that was closed last."""
         self._depths: list[int] = []
         """Of each open span: the steps of its path."""
         self._known: dict[tuple[object, str, bool], int] = {}
@@ -212,9 +238,13 @@ class Recorder:
         else:
             self.spans.odd[row] = value
 
+    def name_bits(self, bits: tuple[Bits, ...]) -> None:
+        """What the bits of the span that was closed last are called."""
+        self.spans.bits[self._closed] = bits
+
     def close(self, end: int) -> None:
         """The innermost open span ends."""
-        row = self._open.pop()
+        row = self._closed = self._open.pop()
         self._depths.pop()
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 

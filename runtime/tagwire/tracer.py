@@ -22,22 +22,24 @@ from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
 from tagwire.fault_places import read_on
 from tagwire.layout import Layout, StructLayout
+from tagwire.layout_parts import Bits, named_bits
 from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.rows import layout_of
-from tagwire.spans import NULL, OPEN, Kind, Recorder, Spans, kinds_of
+from tagwire.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
 
 if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.registry import Registry
 
-__all__ = ["Node", "Trace", "trace", "trace_request", "trace_response"]
+__all__ = ["Node", "Trace", "bytes_node", "trace", "trace_request", "trace_response"]
 
 
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
     __slots__ = (
+        "_begin",
         "_children",
         "_data",
         "_kind",
@@ -68,14 +70,21 @@ class Node:
         self._kind = kind
         self._number = number
         self._children: list[Node] | None = None
-        self.offset = offset
+        self._begin = offset
+        self.offset = offset + (spans.begin if data is spans.data else 0)
         self.length = length
 
     @property
     def value(self) -> Any:
-        """A field's value, an array's count, a tagged field's size, True for a struct; None for null."""
+        """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
+
+        Of records that were opened, the number of batches.
+        """
+        if self._row in self._spans.opened:
+            return self._spans.opened[self._row].number
         if self._kind.is_leaf:
-            return self._spans.value(self._kind, self.offset, self.end, self._data) if self.complete else None
+            end = self._begin + self.length
+            return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
         if self._row in self._spans.odd:
             return self._spans.odd[self._row]
         if self._number < 0:
@@ -91,6 +100,9 @@ class Node:
 
     def parts(self) -> Iterator["Node"]:
         """As `children`, each made when it is come to, and not kept."""
+        if self._row in self._spans.opened:
+            yield from self._spans.opened[self._row].nodes
+            return
         rows = self._spans.inside(self._row) if self._row >= 0 else []
         data = self._data if self.unpacked is None else self.unpacked
         for row in rows:
@@ -110,7 +122,7 @@ class Node:
     def _element(self, index: int) -> "Node":
         kind = self._spans.element_kind(self._kind)
         node = Node.__new__(Node)
-        begin = self.end - (self._number - index) * self._kind.width
+        begin = self._begin + self.length - (self._number - index) * self._kind.width
         node._place(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
         node.path = f"{self.path}[{index}]"
         node.type = kind.text
@@ -121,6 +133,21 @@ class Node:
     def unpacked(self) -> bytes | None:
         """What the bytes of this node unpack to, where they are packed; its children are places in that."""
         return self._spans.unpacked.get(self._row)
+
+    @property
+    def bits(self) -> "tuple[Bits, ...]":
+        """The named bits of the value, where it has some."""
+        return self._spans.bits.get(self._row, ())
+
+    def put(self, nodes: "Sequence[Node]", count: int) -> None:
+        """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
+        self._spans.opened[self._row] = Opened(count, tuple(nodes))
+        self._children = None
+
+    def moved(self, begin: int, path: str) -> "Node":
+        """The root of a trace of its own, as a part of another whose bytes begin at `begin`, with its path there."""
+        self._spans.begin = begin
+        return Node(self._spans, self._row, path, self._data)
 
     @property
     def end(self) -> int:
@@ -136,10 +163,13 @@ class Node:
     @property
     def trailer_length(self) -> int:
         """Bytes behind the last child."""
+        if self._row in self._spans.opened:
+            nodes = self._spans.opened[self._row].nodes
+            return self.end - nodes[-1].end if nodes else 0
         if self.unpacked is not None or self._are_alike:
             return 0
         last = self._spans.last_inside(self._row)
-        return 0 if last is None else self.end - last.offset - last.length
+        return 0 if last is None else self._begin + self.length - last.offset - last.length
 
     def walk(self) -> Iterator["Node"]:
         """This node and all in it, in the order of their bytes."""
@@ -148,18 +178,23 @@ class Node:
             yield from child.walk()
 
     def to_json(self) -> dict[str, Any]:
-        """Path, type, offset, length, value and children as JSON-able values."""
+        """Path, type, offset, length, value, named bits and children as JSON-able values."""
+        return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the children."""
         from tagwire.json_form import json_value
 
         unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
+        bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
         return {
             "path": self.path,
             "type": self.type,
             "offset": self.offset,
             "length": self.length,
             "value": json_value(self.value),
+            **bits,
             **unpacked,
-            "children": [child.to_json() for child in self.parts()],
         }
 
     def __eq__(self, other: object) -> bool:
@@ -208,8 +243,19 @@ class Trace:
             self._canonical = self._canonical()
         return self._canonical
 
+    def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
+        """Take over what was found in bytes that were opened; the first error stays."""
+        if not canonical:
+            self._canonical = False
+        if self.error is None:
+            self.error = error
+
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON-able values."""
+        return {**self.facts(), "root": self.root.to_json()}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the tree."""
         error = self.error
         return {
             "message": self.message_name,
@@ -225,7 +271,6 @@ class Trace:
                 "found": error.found,
                 "expected": error.expected,
             },
-            "root": self.root.to_json(),
         }
 
     def _repr_html_(self) -> str:
@@ -235,6 +280,11 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
+
+
+def bytes_node(data: bytes, what: str) -> Node:
+    """Bytes that nobody reads, as a trace of their own; `what` is shown as their type."""
+    return Node(Spans.of_bytes(data, what), 0, "", data)
 
 
 def trace(

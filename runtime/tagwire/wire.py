@@ -188,16 +188,21 @@ _pack_int32 = _INT32.pack
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
     """Append the int32 count of an array. Refuses what is neither tuple nor list: a str would pass for its letters."""
-    if not isinstance(values, tuple | list):
-        raise Refused
-    out += _pack_int32(len(values))
+    out += _pack_int32(_count(values))
 
 
 def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
     """Append the compact count of an array, tuple or list."""
-    if not isinstance(values, tuple | list):
+    _put_compact_length(out, _count(values))
+
+
+def _count(values: Any) -> int:
+    kind = type(values)
+    if kind is tuple or kind is list:
+        return len(values)
+    if not issubclass(kind, (tuple, list)):
         raise Refused
-    _put_compact_length(out, len(values))
+    return sum(1 for _ in values)  # the length of a subclass may be another
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:

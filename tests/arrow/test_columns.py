@@ -8,9 +8,8 @@ from column_values import COMMIT, ENGINES, column, in_columns
 
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, LimitError, Limits, SchemaError, UnsupportedVersionError, arrow
-from tagwire_messages.offset_commit_request import (
-    OffsetCommitRequest,
-)
+from tagwire_messages.alter_client_quotas_request import AlterClientQuotasRequest, EntryData, OpData
+from tagwire_messages.offset_commit_request import OffsetCommitRequest
 
 C: Any = OffsetCommitRequest
 DATA = COMMIT.encode(8)
@@ -174,6 +173,16 @@ def test_errors_as_nulls_and_as_a_column() -> None:
     for call in (arrow.decode_column, arrow.encode_column):
         with pytest.raises(arrow.ColumnError, match="errors is 'ignore'; 'raise', 'null', 'column' was expected"):
             call(data, C, 8, errors="ignore")  # type: ignore[arg-type]
+
+
+def test_zero_keeps_its_sign_in_a_lenient_row() -> None:
+    """-0.0 and what a lenient reader takes: a byte of 2 for True."""
+    op = OpData(key="k", value=-0.0, remove=True)
+    data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
+    rows = pa.array([data, data.replace(b"\x01\x00\x00", b"\x02\x00\x00")])
+    assert rows[0] != rows[1]
+    found = column(arrow.decode_column(rows, AlterClientQuotasRequest, 1, strict=False))
+    assert [repr(row["entries"][0]["ops"][0]["value"]) for row in found] == ["-0.0", "-0.0"]
 
 
 def test_a_lenient_row_among_strict_ones() -> None:

@@ -1,96 +1,352 @@
-"""`tagwire add-version`: in place, into another folder, as a dry run; what it reports and refuses."""
+"""`tagwire add-version`: the next version of one message, and all the ways in which it is refused."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
 
-FIELD = {"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that stays."}
-
-
-def spec(name: str, kind: str, **keys: Any) -> dict[str, Any]:
-    head = {"apiKey": 900, "type": kind, "name": name, "validVersions": "0-2", "flexibleVersions": "2+"}
-    return head | {"fields": [FIELD]} | keys
+REQUEST = """\
+// Written by hand.
+{
+  "apiKey": 7, "type": "request", "name": "PingRequest",
+  // who uses which
+  "validVersions": "0-2", "flexibleVersions": "1+",
+  "fields": [
+    { "name": "Nonce", "type": "int64", "versions": "0+" }, // any number
+    // those that are asked
+    { "name": "Hosts", "type": "[]Host", "versions": "0+", "fields": [
+      { "name": "Name", "type": "string", "versions": "0+" },
+      { "name": "Zone", "type": "Zone", "versions": "0+" } ] },
+    { "name": "Trace", "type": "bytes", "versions": "1+", "taggedVersions": "1+", "tag": 0 } // behind
+    // the end
+  ],
+  "commonStructs": [
+    { "name": "Zone", "versions": "0+", "reservedTags": [3], "fields": [
+      { "name": "Id", "type": "int32", "versions": "0+" }
+    ] }
+  ],
+  "reservedTags": [1]
+}
+"""
+RESPONSE = """\
+{
+  "apiKey": 7,
+  "type": "response",
+  "name": "PingResponse",
+  "validVersions": "0-2",
+  "flexibleVersions": "1+",
+  "fields": [
+    { "name": "Nonce", "type": "int64", "versions": "0+" }
+  ]
+}
+"""
+SETTINGS = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\noptions = { tag_gaps = true }\n'
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    specs = tmp_path / "specs"
-    specs.mkdir()
-    for each in (spec("PingRequest", "request"), spec("PingResponse", "response")):
-        (specs / f"{each['name']}.json").write_text(json.dumps(each))
-    return specs
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/PingRequest.json").write_text(REQUEST)
+    (tmp_path / "specs/PingResponse.json").write_text(RESPONSE)
+    return tmp_path
 
 
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ("add-version", *map(str, words)))
+def run(*words: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["add-version", *words])
+    assert result.exit_code == code, result.output
+    return result
 
 
-def versions(folder: Path) -> dict[str, tuple[str, str | None]]:
-    specs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    return {each["name"]: (each["validVersions"], each.get("versionsWithOptional")) for each in specs}
+def specs(project: Path) -> tuple[str, str]:
+    request, response = ((project / "specs" / f"Ping{kind}.json").read_text() for kind in ("Request", "Response"))
+    return request, response
 
 
-def test_in_place(folder: Path) -> None:
-    result = run(folder)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == [
-        "PingRequest: 0-2; new 2; 2 cut",
-        "PingResponse: 0-2; new 2; 2 cut",
-        "2 messages with a new version, 2 files written",
+def new(text: str) -> str:
+    return text.replace('"0-2"', '"0-3"')
+
+
+def test_a_version_more(project: Path) -> None:
+    result = run("PingRequest")
+    assert specs(project) == (new(REQUEST), new(RESPONSE))
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "PingRequest has version 3: specs/PingRequest.json",
+        "PingResponse has version 3: specs/PingResponse.json",
+        "`tagwire generate` writes the classes",
     ]
-    assert versions(folder) == {"PingRequest": ("0-2", "2+"), "PingResponse": ("0-2", "2+")}
-    assert "Prose that stays." in (folder / "PingRequest.json").read_text()
-    assert run(folder).stdout.startswith("PingRequest: 0-2 -> 0-3; new 3\n")
 
 
-def test_a_dry_run_writes_nothing(folder: Path) -> None:
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for words in ((folder, "--dry-run"), (folder, "--dry-run", "--only-new", "--out", folder.parent / "out")):
-        result = run(*words)
-        assert result.exit_code == 0
-        assert result.stdout.endswith("2 messages with a new version, 2 files would be written\n")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert not (folder.parent / "out").exists()
+ZONE_ID = '      { "name": "Id", "type": "int32", "versions": "0+" }'
+FIELDS = {
+    "at the end": (
+        "--field Agent --type string --default unknown",
+        '"tag": 0 } // behind\n',
+        '"tag": 0 }, // behind\n    { "name": "Agent", "type": "string", "versions": "3+", "default": "unknown" }\n',
+    ),
+    "first": (
+        "--field Kind --type int8 --before Nonce",
+        '"fields": [\n    { "name": "Nonce"',
+        '"fields": [\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n    { "name": "Nonce"',
+    ),
+    "behind a comment, before another": (
+        "--field Kind --type int8 --after Nonce",
+        "// any number\n",
+        '// any number\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n',
+    ),
+    "in a struct": (
+        "--in Hosts --field Rack --type string --after Name --nullable --default null --ignorable",
+        '"versions": "0+" },\n      { "name": "Zone"',
+        '"versions": "0+" },\n      { "name": "Rack", "type": "string", "versions": "3+", "nullableVersions": "3+", '
+        '"default": "null", "ignorable": true },\n      { "name": "Zone"',
+    ),
+    "in a common struct, by its fields": (
+        "--in Hosts.Zone --field Weight --type float64",
+        ZONE_ID,
+        ZONE_ID + ',\n      { "name": "Weight", "type": "float64", "versions": "3+" }',
+    ),
+    "in a common struct, by its name, tagged": (
+        "--in Zone --field Weight --type float64 --tag next",
+        ZONE_ID,
+        ZONE_ID
+        + ',\n      { "name": "Weight", "type": "float64", "versions": "3+", "tag": 4, "taggedVersions": "3+" }',
+    ),
+    "tagged": (
+        "--field Agent --type string --tag 9 --before Trace --about Who?",
+        '    { "name": "Trace"',
+        '    { "name": "Agent", "type": "string", "versions": "3+", "tag": 9, "taggedVersions": "3+", '
+        '"about": "Who?" },\n    { "name": "Trace"',
+    ),
+}
 
 
-@pytest.mark.parametrize(("words", "valid"), [((), "0-2"), (("--only-new",), "2")])
-def test_another_folder(folder: Path, words: tuple[str, ...], valid: str) -> None:
-    out = folder.parent / "out"
-    assert run(folder, "--out", out, *words).exit_code == 0
-    assert versions(out) == {"PingRequest": (valid, "2+"), "PingResponse": (valid, "2+")}
-    assert versions(folder) == {"PingRequest": ("0-2", None), "PingResponse": ("0-2", None)}
-    assert run(folder, "--out", out, *words).stdout.endswith("0 files written\n")
+@pytest.mark.parametrize("case", FIELDS)
+def test_a_field_more(project: Path, case: str) -> None:
+    words, before, after = FIELDS[case]
+    assert REQUEST.count(before) == 1
+    run("specs/PingRequest.json", *words.split())
+    assert specs(project) == (new(REQUEST).replace(before, after), new(RESPONSE))
+    validated = CliRunner().invoke(app, ["validate"])
+    assert validated.exit_code == 0, validated.output
 
 
-def test_bad_specs_are_shown_and_nothing_written(folder: Path) -> None:
-    (folder / "PingResponse.json").write_text(json.dumps(spec("PingResponse", "response", validVersions="0-1")))
-    result = run(folder)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "PingRequest and PingResponse have versions 0-2 and 0-1; give them the same ones first" in result.stderr
-    (folder / "PingResponse.json").write_text("{")
-    result = run(folder)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "PingResponse.json:1:2: error TW103" in result.stderr
-    assert json.loads((folder / "PingRequest.json").read_text()) == spec("PingRequest", "request")
+def test_canonical_text_stays_canonical(project: Path) -> None:
+    assert CliRunner().invoke(app, ["fmt"]).exit_code == 0
+    run("PingResponse", "--field", "Hosts", "--type", "[]string", "--nullable", "--about", "x" * 60)
+    assert CliRunner().invoke(app, ["fmt", "--check"]).exit_code == 0
+    assert json.loads(specs(project)[1])["fields"][1]["about"] == "x" * 60
 
 
-def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tagged = {"name": "Trace", "type": "int64", "versions": "2+", "taggedVersions": "2+", "tag": 5}
-    (folder / "PingRequest.json").write_text(json.dumps(spec("PingRequest", "request", fields=[FIELD, tagged])))
-    monkeypatch.chdir(folder.parent)
-    assert "TW609" in run("specs").stderr
-    project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\noptions = { tag_gaps = true }\n'
-    (folder.parent / "pyproject.toml").write_text(project)
-    assert run("specs").stdout.startswith("PingRequest: 0-2; new 2; 2 cut; without Trace\n")
+def test_the_new_version_is_one_and_the_old_ones_are_what_they_were(project: Path) -> None:
+    assert CliRunner().invoke(app, ["lock", "specs", "--file", "lock.json"]).exit_code == 0
+    run("PingRequest", "--field", "Agent", "--type", "string")
+    result = CliRunner().invoke(app, ["breaking", "specs", "--lock", "lock.json", "--fail-on", "policy"])
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
+    run("PingResponse", "--field", "Agent", "--type", "string")
+    assert ['"0-4"' in text for text in specs(project)] == [True, True]
 
 
-@pytest.mark.parametrize("words", [(), ("nosuch",), ("specs", "--only-new"), ("specs/PingRequest.json",)])
-def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
-    monkeypatch.chdir(folder.parent)
-    result = run(*words)
-    assert (result.exit_code, result.stdout) == (2, "")
+def test_a_response_alone_catches_up(project: Path) -> None:
+    (project / "specs/PingRequest.json").write_text(new(REQUEST))
+    run("PingResponse")
+    assert specs(project) == (new(REQUEST), new(RESPONSE))
+
+
+def test_a_dry_run_is_a_diff(project: Path) -> None:
+    result = run("PingRequest", "--field", "Agent", "--type", "string", "--dry-run")
+    assert specs(project) == (REQUEST, RESPONSE)
+    assert result.stdout.startswith("--- a/specs/PingRequest.json\n+++ b/specs/PingRequest.json\n@@")
+    assert '\n+    { "name": "Agent", "type": "string", "versions": "3+" }\n' in result.stdout
+    assert "\n--- a/specs/PingResponse.json\n" in result.stdout
+    subprocess.run(["patch", "-p1", "--quiet"], input=result.stdout.encode(), cwd=project, check=True)
+    patched = specs(project)
+    (project / "specs/PingRequest.json").write_text(REQUEST)
+    (project / "specs/PingResponse.json").write_text(RESPONSE)
+    run("PingRequest", "--field", "Agent", "--type", "string")
+    assert specs(project) == patched
+
+
+def test_notes(project: Path) -> None:
+    text = REQUEST.replace('"int64", "versions": "0+"', '"int64", "versions": "0-2"')
+    (project / "specs/PingRequest.json").write_text(
+        text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1)
+    )
+    notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
+    assert notes == ["note: latestVersionUnstable of PingRequest is about version 3 now: 2 counts as released"]
+    assert "note: Nonce ended with version 2, and so version 3 is without" in run("PingRequest").stderr
+
+
+def test_the_draft_dialect(project: Path) -> None:
+    head = '"type": "data", "validVersions": "0-1", "versionsWithOptional": "1+"'
+    first = f'{{ "name": "Plain", {head},\n  "fields": [ {{ "name": "A", "type": "int8", "versions": "0+" }} ]\n}}\n'
+    (project / "specs/Plain.json").write_text(first)
+    run("Plain", "--field", "B", "--type", "string", "--tag", "next", "--nullable", "--default", "null")
+    second = first.replace('"0-1"', '"0-2"').replace(
+        "} ]\n}",
+        """} ],
+  "optionalFields": [
+    { "name": "B", "type": "string", "nullable": true, "tag": "0x0000", "default": "null" }
+  ]
+}""",
+    )
+    assert (project / "specs/Plain.json").read_text() == second
+    run("Plain", "--field", "C", "--type", "int8", "--tag", "next", "--before", "B")
+    assert (
+        '[\n    { "name": "C", "type": "int8", "tag": "0x0001" },\n    { "name": "B"'
+        in (project / "specs/Plain.json").read_text()
+    )
+    run("Plain", "--field", "D", "--type", "int8")
+    assert '{ "name": "D", "type": "int8", "versions": "4+" }' in (project / "specs/Plain.json").read_text()
+
+
+def test_a_spec_outside_any_set(project: Path) -> None:
+    other = project / "other"
+    other.mkdir()
+    for name in ("PingRequest", "PingResponse"):
+        text = (project / "specs" / f"{name}.json").read_text().replace('"reservedTags": [3]', '"reservedTags": [0]')
+        (other / f"{name}.json").write_text(text)
+    (other / "broken.json").write_text("{")
+    assert "TW609" in run("other/PingRequest.json", "--field", "T", "--type", "int8", "--tag", "9", code=1).stderr
+    run("other/PingRequest.json")
+    assert (other / "PingResponse.json").read_text() == new(RESPONSE)
+    assert specs(project) == (REQUEST, RESPONSE)
+
+
+def test_a_link_stays_one_and_a_mode_is_kept(project: Path) -> None:
+    path = project / "specs/PingRequest.json"
+    path.rename(project / "elsewhere")
+    path.symlink_to(project / "elsewhere")
+    (project / "elsewhere").chmod(0o640)
+    run("PingRequest")
+    assert path.is_symlink()
+    assert (project / "elsewhere").read_text() == new(REQUEST)
+    assert (project / "elsewhere").stat().st_mode & 0o777 == 0o640
+
+
+REFUSED = {
+    "no such type": ("--field X --type int9", "TW402"),
+    "a name that is taken": ("--field Nonce --type int8", "TW302"),
+    "a name that is none": ("--field x-y --type int8", "TW401"),
+    "a default of another type": ("--field X --type int8 --default 300", "TW503"),
+    "no null": ("--field X --type int8 --nullable", "TW406"),
+    "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
+    "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
+    "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean Hosts?"),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, and no struct"),
+    "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean Nonce?"),
+    "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(project: Path, case: str) -> None:
+    words, told = REFUSED[case]
+    for dry in ([], ["--dry-run"]):
+        result = run("PingRequest", *words.split(), *dry, code=1)
+        assert result.stdout == "" and told in result.stderr
+        assert specs(project) == (REQUEST, RESPONSE)
+
+
+USAGE = {
+    "no such message": ("Pong", "no spec set has Pong.json"),
+    "a slip": ("PingReqest", "did you mean PingRequest?"),
+    "no such file": ("specs/Pong.json", "is no file"),
+    "a folder": ("specs", "is no file"),
+    "a type without a field": ("PingRequest --type int8", "--type is about a field"),
+    "a place without a field": ("PingRequest --in Hosts", "--in is about a field"),
+    "a field without a type": ("PingRequest --field X", "--type TYPE"),
+    "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "give one of them"),
+    "no tag": ("PingRequest --field X --type int8 --tag -1", "is no tag"),
+    "no revision": ("PingRequest --against main", "git"),
+}
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_wrong_usage(project: Path, case: str) -> None:
+    words, told = USAGE[case]
+    assert told in " ".join(run(*words.split(), code=2).stderr.split())
+    assert specs(project) == (REQUEST, RESPONSE)
+
+
+def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
+    (project / "more").mkdir()
+    (project / "more/PingRequest.json").write_text(REQUEST)
+    assert "name one: specs/PingRequest.json, more/PingRequest.json" in " ".join(
+        run("PingRequest", code=2).stderr.split()
+    )
+
+
+OTHERS = {
+    "a record format": ('{"type": "format", "name": "Odd", "format": "odd", "fields": []}', "is a record format"),
+    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "is a register"),
+    "an API that is gone": ('{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}', "is gone"),
+    "a coordinator key": (
+        '{"type": "coordinator-key", "name": "Odd", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none"}',
+        "is a coordinator key",
+    ),
+    "no spec": ("{", "TW103"),
+    "the highest version": (
+        '{"type": "data", "name": "Odd", "validVersions": "0-32766", "flexibleVersions": "none"}',
+        "TW202",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_has_no_next_version(project: Path, case: str) -> None:
+    text, told = OTHERS[case]
+    (project / "specs/Odd.json").write_text(text)
+    assert told in run("Odd", code=1).stderr
+    assert (project / "specs/Odd.json").read_text() == text
+
+
+def test_a_pair_that_is_not_in_step(project: Path) -> None:
+    (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
+    result = run("PingRequest", code=1)
+    assert "PingResponse has versions 0-2, PingRequest 0-3; give both the same ones first" in result.stderr
+    assert specs(project)[1] == RESPONSE
+
+
+@pytest.mark.parametrize("by_git", [False, True])
+def test_what_a_lock_or_a_revision_remembers_is_kept(project: Path, by_git: bool) -> None:
+    """Version 3 was released, with another field, and taken back since; so was tag 5."""
+    released = (
+        REQUEST.replace('"0-2"', '"0-3"')
+        .replace("// any number\n", '// any number\n    { "name": "Old", "type": "int16", "versions": "3+" },\n')
+        .replace(
+            '"tag": 0 }',
+            '"tag": 0 },\n    { "name": "T", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 5 }',
+        )
+    )
+    (project / "specs/PingRequest.json").write_text(released)
+    (project / "specs/PingResponse.json").write_text(new(RESPONSE))
+    words: list[str] = []
+    if by_git:
+        names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        for git in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
+            subprocess.run(["git", *git], cwd=project, env=os.environ | names, check=True, capture_output=True)
+        words = ["--against", "HEAD"]
+    else:
+        with (project / "pyproject.toml").open("a") as settings:
+            settings.write('lock = "lock.json"\n')
+        assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    (project / "specs/PingRequest.json").write_text(REQUEST)
+    (project / "specs/PingResponse.json").write_text(RESPONSE)
+    result = run("PingRequest", *words, code=1)
+    assert "the new version would change what was released:" in result.stderr
+    assert "PingRequest 3: the field was in this version, and now is not (TW905)" in result.stderr
+    result = run("PingRequest", "--field", "U", "--type", "bool", "--tag", "5", *words, code=1)
+    assert "tag 5 stood for t (int8), and now for u (bool) (TW911)" in result.stderr
+    assert specs(project) == (REQUEST, RESPONSE)
+    (project / "specs/PingRequest.json").write_text(released)
+    (project / "specs/PingResponse.json").write_text(new(RESPONSE))
+    run("PingRequest", *words)

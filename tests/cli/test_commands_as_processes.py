@@ -32,6 +32,14 @@ def test_bytes_go_through_a_pipe_unchanged() -> None:
     assert (encoded.returncode, encoded.stdout, encoded.stderr) == (0, LEAVE_V0, b"")
 
 
+def test_the_package_runs_as_the_command() -> None:
+    for words, code in ((["--version"], 0), (["help", "engine"], 0), (["nosuch"], 2)):
+        command = [sys.executable, "-m", "tagwire", *words]
+        done = subprocess.run(command, capture_output=True, check=False)
+        same = run(*words)
+        assert (done.returncode, done.stdout, done.stderr) == (code, same.stdout, same.stderr)
+
+
 def test_bad_data_leaves_standard_output_empty() -> None:
     result = run("decode", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
     assert (result.returncode, result.stdout) == (1, b"")

@@ -9,7 +9,9 @@ from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
 from tagwire.annotations import parse_annotated
+from tagwire.records import Record, build
 from tagwire_cli.app import app
+from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
 LEAVE_V0 = bytes.fromhex("00016700016d")
 REQUEST = messages.registry.encode_request(
@@ -161,3 +163,57 @@ def test_a_file_that_is_not_there() -> None:
     result = run("LeaveGroupRequest", "0", "nosuch.bin")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "nosuch.bin: can't be read: No such file" in result.stderr
+
+
+# ---------------------------------------------------------------- records in messages
+
+
+def produce(data: bytes, *, is_framed: bool = True) -> bytes:
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=data)])
+    request = messages.ProduceRequest(topic_data=[topic])
+    return messages.registry.encode_request(request, 9) if is_framed else request.encode(9)
+
+
+BATCH = build([Record(0, 300, b"k", b"v")], "v2").encode()
+ZIGZAG = build([Record(0, 300, b"k", b"v")], "v3-zigzag").encode()
+IN_BATCH = "topic_data[0].partition_data[0].records[0].records[0].value"
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "is_opened"),
+    [
+        (["--request"], produce(BATCH), True),
+        (["--request", "--records", "v2"], produce(BATCH), True),
+        (["--request", "--records", "auto"], produce(BATCH), True),
+        (["--request", "--records", "v3-zigzag"], produce(ZIGZAG), True),
+        (["--request", "--no-records"], produce(BATCH), False),
+        (["--guess"], produce(BATCH), True),
+        (["ProduceRequest", "9"], produce(BATCH, is_framed=False), True),
+        (["--frames", "--request"], len(produce(BATCH)).to_bytes(4, "big") + produce(BATCH), True),
+    ],
+)
+def test_records_are_opened(words: list[str], data: bytes, is_opened: bool) -> None:
+    result = run(*words, stdin=data)
+    assert result.exit_code == 0, result.stderr
+    assert (IN_BATCH in result.stdout) is is_opened
+    if "--frames" not in words:
+        assert parse_annotated(result.stdout) == data
+
+
+def test_records_at_fault_are_marked_in_the_whole_message() -> None:
+    result = run("--request", stdin=produce(ZIGZAG))
+    assert result.exit_code == 1
+    assert "topic_data[0].partition_data[0].records[0]" in result.stderr
+    assert parse_annotated(result.stdout) == produce(ZIGZAG)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--request", "--records", "v9"], "there is no record format 'v9'"),
+        (["--request", "--records", "v2", "--no-records"], "--records or --no-records, not both."),
+    ],
+)
+def test_wrong_usage_of_records(words: list[str], text: str) -> None:
+    result = run(*words, stdin=produce(BATCH))
+    assert result.exit_code == 2 and text in result.stderr

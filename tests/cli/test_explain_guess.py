@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from network_packets import Segment, pcap
 
 import tagwire_messages as messages
 from tagwire.annotations import parse_annotated
@@ -270,6 +271,27 @@ def test_a_network_capture(tmp_path: Path) -> None:
     assert "# HeartbeatResponse v4: " in result.stdout
     assert run("--capture", str(tmp_path / "a.pcap")).stdout == result.stdout
     assert run("--capture", "--port", "9093", stdin=data).stdout == ""
+
+
+def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
+    """The gap stands where it is, and the exit status is 1; requests behind it still tell what responses are."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
+    answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]
+    segments = [Segment(0, b"", flags="S"), Segment(50, b"", is_request=False, flags="SA")]
+    for number in range(5):
+        segments.append(Segment(1 + number * len(asked[0]), asked[number]))
+        segments.append(Segment(51 + number * len(answered[0]), answered[number], is_request=False))
+    del segments[4]
+    (tmp_path / "a.pcap").write_bytes(pcap(segments))
+    result = run("--capture", str(tmp_path / "a.pcap"))
+    assert result.exit_code == 1
+    assert result.stdout.count("# HeartbeatRequest v4: ") == 4, "all but the one that is missing"
+    assert result.stdout.count("# HeartbeatResponse v4: ") == 4, "all whose request is known"
+    gap = f"gap in the requests: {len(asked[0])} bytes missing, 0 bytes left out: packets are missing from the capture"
+    where = "frame 4, request, 10.0.0.1:40000 -> 10.0.0.2:9092"
+    assert f"# {where}\n# ! {gap}\n" in result.stdout
+    assert f"tagwire: {where}: {gap}\n" in result.stderr
 
 
 @pytest.mark.parametrize("size", [4, 20, 30, 60])

@@ -148,6 +148,7 @@ def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) ->
             "timestampType": TYPES[batch.timestamp_type] if batch.magic else "NoTimestampType",
             "isTransactional": batch.is_transactional,
             "isControl": batch.is_control,
+            "deleteHorizonMs": batch.delete_horizon_ms,
             "producerId": batch.producer_id,
             "producerEpoch": batch.producer_epoch,
             "baseSequence": batch.base_sequence,

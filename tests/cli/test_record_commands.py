@@ -90,8 +90,12 @@ def test_lint() -> None:
 
 
 def test_lint_looks_at_record_formats_only() -> None:
-    folder = SPECS / "drafts" / "kip482_rpcs"
-    assert run("lint", str(folder)) == (0, b"", "no problems in 0 record formats\n")
+    request, batch = (str(SPECS / path) for path in ("kafka/clients/FetchRequest.json", "records/RecordBatchV2.json"))
+    assert run("lint", request, batch)[0] == 0
+    for path in (SPECS / "drafts/kip482_rpcs", SPECS / "registries/kip82_int", Path(request)):
+        code, out, err = run("lint", str(path))
+        assert (code, out) == (2, b"")
+        assert f"{path} has no record format, and lint judges nothing else." in " ".join(err.split())
 
 
 def test_collide() -> None:
@@ -101,6 +105,17 @@ def test_collide() -> None:
     found = run("collide", str(drafts / "kip87"), str(SPECS / "records" / "MessageV1.json"))
     assert found == (0, b"", "no problems in 2 designs\n")
     assert run("collide", str(drafts / "kip87"))[0] == 2
+
+
+def test_collide_needs_designs_that_it_can_judge() -> None:
+    design, register = str(SPECS / "drafts/kip87"), str(SPECS / "registries/kip82_int")
+    for words, said in (
+        ([design, design], "a design can't collide with itself"),
+        ([design, f"{design}/../kip87"], "a design can't collide with itself"),
+        ([design, register], f"{register} has registers only, and collide judges messages and record formats."),
+    ):
+        code, out, err = run("collide", *words)
+        assert (code, out) == (2, b"") and said in " ".join(err.split())
 
 
 @pytest.mark.parametrize("rule", ["TL01", "TL24", "TW001"])

@@ -154,6 +154,63 @@ def test_sets_below_a_folder_are_read_as_sets(project: Path) -> None:
     assert [(found["rule"], found["file"]) for found in findings("specs")] == [("TW609", "specs/one/PingRequest.json")]
 
 
+def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_spec(tmp_path, "PingRequest").parent
+    monkeypatch.chdir(folder)
+    for words in ([".", ""], [str(folder), f"{folder}/"]):
+        path, prefix = words
+        (found,) = findings(path)
+        assert (found["rule"], found["file"]) == ("TW804", f"{prefix}PingRequest.json")
+    done = validate()
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "tagwire: message_specs: there is no such folder of specs\n"
+
+
+def test_specs_beside_the_sets_of_a_folder_are_read_too(project: Path) -> None:
+    sets = project / "all/sets"
+    sets.mkdir(parents=True)
+    (project / "message_specs").rename(sets / "message_specs")
+    settings = project / "pyproject.toml"
+    settings.write_text(settings.read_text().replace('"message_specs"', '"all/sets/message_specs"'))
+    (sets / "Beside.json").write_text("{}")
+    assert {found["file"] for found in findings("all/sets")} == {"all/sets/Beside.json"}
+    assert findings("all") == findings(".") == []
+
+
+def test_the_rules_of_a_folder_hold_beside_a_register_too(project: Path) -> None:
+    (project / "message_specs/Keys.json").write_text(
+        '{"name": "Keys", "type": "register", "keys": "int16", "entries": []}'
+    )
+    assert findings() == []
+    (project / "message_specs/PingResponse.json").unlink()
+    assert [found["rule"] for found in findings()] == ["TW804"]
+
+
+def test_the_registers_of_a_set_are_read(project: Path) -> None:
+    (project / "registers").mkdir()
+    (project / "registers/keys.json").write_text('{"name": "keys", "type": "register", "keys": "int16", "entries": []}')
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write('registers = "registers"\n')
+    assert [(found["rule"], found["file"]) for found in findings()] == [("TW206", "registers/keys.json")]
+
+
+def test_unanswered_versions_are_allowed_by_option_or_by_the_set(project: Path) -> None:
+    edit_spec(project, "PingRequest", '"0-1"', '"0-2"')
+    (found,) = findings("message_specs")
+    assert (found["rule"], found["severity"]) == ("TW808", "error")
+    assert (found["file"], found["line"], found["column"]) == ("message_specs/PingResponse.json", 4, 11)
+    assert [found["rule"] for found in findings("message_specs", "--allow-unanswered-versions")] == ["TW820"]
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write("options = { unanswered_versions = true }\n")
+    assert [found["rule"] for found in findings("message_specs")] == ["TW820"]
+
+
+def test_a_message_named_like_its_module_is_refused_at_its_name(project: Path) -> None:
+    write_spec(project, "other", type="data", apiKey=None)
+    (found,) = findings("message_specs/other.json")
+    assert (found["rule"], found["line"], found["column"]) == ("TW207", 4, 11)
+
+
 @pytest.mark.parametrize(
     "rule", [*RULES.values(), *CHANGE_RULES.values(), *DESIGN_RULES.values()], ids=lambda rule: rule.id
 )

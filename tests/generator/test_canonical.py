@@ -57,7 +57,8 @@ LENIENT = """
       ] },
     { "name": "Limit", "type": "int32", "versions": "1-3", "default": "0x7fffffff" },
     { "name": "Data", "type": "bytes", "versions": "0+", "default": "", "zeroCopy": true, "nullableVersions": "none" },
-    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null }
+    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null },
+    { "recordFormats": { "2-32767": "v2", "0-1": "v1" }, "name": "Batches", "type": "records", "versions": "0+" }
   ],
   "commonStructs": { "name": "Common", "versions": "0+" },
   "listeners": "broker", "validVersions": "0-3", "name": "FooRequest", "type": "request", "apiKey": "7",
@@ -86,7 +87,8 @@ CANONICAL = """\
     ] },
     { "name": "Limit", "type": "int32", "versions": "1-3", "default": "2147483647" },
     { "name": "Data", "type": "bytes", "versions": "0+", "zeroCopy": true },
-    { "name": "Shared", "type": "Common", "versions": "0+" }
+    { "name": "Shared", "type": "Common", "versions": "0+" },
+    { "name": "Batches", "type": "records", "versions": "0+", "recordFormats": { "0-1": "v1", "2+": "v2" } }
   ],
   "commonStructs": [
     { "name": "Common", "versions": "0+", "fields": [] }

@@ -7,6 +7,7 @@ import pytest
 
 from tagwire_generator.directory import check_set
 from tagwire_generator.model import MessageSummary
+from tagwire_generator.options import SpecOptions
 from tagwire_generator.reader import load
 from tagwire_generator.spec_files import find_specs
 
@@ -45,6 +46,19 @@ def test_ranges_are_compared_as_versions() -> None:
     for flexible, differs in (("1+", False), ("1-3", False), ("9+", True), ("none", True)):
         other = replace(response, flexible_versions=flexible)
         assert [problem.rule for problem in check_set([request, other])] == (["TW821"] if differs else [])
+
+
+def test_requests_without_an_answer_are_refused_unless_the_set_allows_them() -> None:
+    request = summary("FooRequest", "request", 1)
+    response = replace(summary("FooResponse", "response", 1), valid_versions="0")
+    (refused,) = check_set([request, response])
+    assert (refused.rule, refused.severity) == ("TW808", "error")
+    assert refused.message == (
+        f"FooResponse has versions 0, but FooRequest {request.valid_versions}: "
+        "a request of version 1 has no answer; give both the same versions"
+    )
+    (told,) = check_set([request, response], SpecOptions(unanswered_versions=True))
+    assert (told.rule, told.severity) == ("TW820", "warning")
 
 
 def test_the_specs_of_kafka_are_a_set_without_errors() -> None:

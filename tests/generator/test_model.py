@@ -110,6 +110,8 @@ INVALID = [
     ("TW206", lambda: message(name="a-b")),
     ("TW207", lambda: message(name="ApiKey")),
     ("TW207", lambda: message(name="Import")),
+    ("TW207", lambda: message(name="other")),
+    ("TW207", lambda: message(name="v2")),
     ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
     ("TW114", lambda: message(api_key=2**15)),
@@ -202,11 +204,34 @@ def test_nesting_and_default_objects_are_bounded() -> None:
         return message(field(type="S0"), structs=(*inner, struct(f"S{depth}", field())))
 
     assert len(chain(30, 1).structs) == 31
-    assert len(chain(12, 2).structs) == 13
-    for depth, width in ((31, 1), (13, 2), (500, 3)):
+    assert len(chain(11, 2).structs) == 12
+    for depth, width in ((31, 1), (12, 2), (500, 3)):
         with pytest.raises(InvalidSpec) as caught:
             chain(depth, width)
         assert caught.value.rule == "TW312"
+
+
+def test_the_fields_of_a_message_are_bounded() -> None:
+    def arrays(depth: int) -> MessageSpec:
+        inner = [struct(f"S{i}", *(field(f"F{k}", f"[]S{i + 1}") for k in range(3))) for i in range(depth)]
+        return message(field("R", type="S0"), structs=(*inner, struct(f"S{depth}", field())))
+
+    assert len(arrays(7).structs) == 8
+    for depth in (8, 12, 30):
+        with pytest.raises(InvalidSpec) as caught:
+            arrays(depth)
+        assert caught.value.rule == "TW312" and "most of them below F0.F0.F0" in str(caught.value)
+
+
+def test_tagged_fields_of_a_struct_are_bounded() -> None:
+    def tagged(count: int) -> MessageSpec:
+        fields = (field(f"F{i}", tagged_versions=ALL, tag=i) for i in range(count))
+        return message(*fields, flexible_versions=ALL)
+
+    assert len(tagged(1000).fields) == 1000
+    with pytest.raises(InvalidSpec, match="has 1001 tagged fields; at most 1000") as caught:
+        tagged(1001)
+    assert caught.value.rule == "TW312"
 
 
 def test_a_summary_survives_json() -> None:
@@ -274,7 +299,7 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
         (
             {"x": 1},
             "a spec set has no option 'x'; there are tag_gaps, length_varint, length_counts_tag, allow_struct_arrays, "
-            "header_key_order",
+            "unanswered_versions, header_key_order",
         ),
         ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
         ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),

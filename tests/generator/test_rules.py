@@ -217,6 +217,17 @@ ERRORS = [
     ("TW412", spec(field('"zeroCopy": §true'))),
     ("TW412", spec(field('"zeroCopy": §true', "[]bytes"))),
     ("TW413", spec(field('"mapKey": §true'))),
+    ("TW414", spec(field('"recordFormats": §{"0+": "v2"}'))),
+    ("TW414", spec(field('"recordFormats": §{"0+": "v2"}', "[]bytes"))),
+    ("TW415", spec(field('"recordFormats": §{"1+": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"0-2": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"0": "v1", "2+": "v2"}', "bytes"))),
+    ("TW415", spec(field('"recordFormats": §{"0-2": "v1", "2+": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"none": "v1", "0+": "v2"}', "records"))),
+    ("TW416", spec(field('"recordFormats": §{"0+": "V2"}', "records"))),
+    ("TW201", spec(field('"recordFormats": {§"0 - 3": "v2"}', "records"))),
+    ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
+    ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
     # defaults
     ("TW501", spec(field('"default": §"yes"', "bool"))),
     ("TW501", spec(field('"default": §1', "bool"))),
@@ -346,6 +357,45 @@ def test_a_warning_stands_at_its_place_and_stops_nothing(rule: str, marked: str)
     assert result.message is not None
 
 
+def optional(more: str, type: str = "string", tag: object = 1) -> str:
+    return draft(optional=f'{{"name": "A", "type": "{type}", "tag": {tag}{more}}}')
+
+
+IN_THE_DRAFT = [
+    (optional("", tag=-1), "field A has tag -1; the draft's tags are 0 to 65535"),
+    (optional("", tag=65536), "field A has tag 65536; the draft's tags are 0 to 65535"),
+    (optional("", tag=2**32), "field A has tag 4294967296; the draft's tags are 0 to 65535"),
+    (optional(', "nullable": true', "int32"), "field A is int32, which has no null, but is nullable; remove the key"),
+    (optional(', "default": "null"'), 'field A is null by default, but is not nullable; write "nullable": true'),
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [-1],'),
+        "struct Sample reserves tag -1; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [4294967296],'),
+        "struct Sample reserves tag 4294967296; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(fields='{"name": "A", "type": "int8"}'),
+        "the field has no versions; say in which it exists, or make it one of the optionalFields",
+    ),
+    (
+        optional("").replace('"1+"', '"5+"'),
+        "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never on the wire",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), IN_THE_DRAFT)
+def test_the_draft_dialect_is_told_of_its_own_keys_and_limits(text: str, message: str) -> None:
+    [problem] = read_spec(text, file="Sample.json").problems
+    assert problem.message == message
+
+
+def test_the_draft_says_nothing_against_optional_views() -> None:
+    assert read_spec(optional(', "zeroCopy": true', "bytes"), file="Sample.json").problems == ()
+
+
 FILES = [
     ("TW101", None, 1, 1),
     ("TW102", b'{\n "a": "\xff"}', 2, 8),
@@ -407,7 +457,9 @@ SETS = [
     ("TW806", "Foo.json", [replace(FOO, name="Foo", file="Foo.json"), FOO_RESPONSE]),
     ("TW807", "FooResponse.json", [FOO, replace(FOO_RESPONSE, aliases=("fooREQUEST",))]),
     ("TW807", "FooResponse.json", [replace(FOO, aliases=("Old",)), replace(FOO_RESPONSE, aliases=("Old",))]),
-    ("TW820", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="0-2")]),
+    ("TW808", "FooResponse.json", [replace(FOO, valid_versions="0-9"), FOO_RESPONSE]),
+    ("TW808", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="1-9")]),
+    ("TW820", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="0-9")]),
     ("TW821", "FooResponse.json", [FOO, replace(FOO_RESPONSE, flexible_versions="2+")]),
     ("TW822", "BarResponse.json", [FOO, replace(FOO_RESPONSE, name="BarResponse", file="BarResponse.json")]),
     ("TW823", "K.json", [summary("K", "coordinator-key", 1)]),

@@ -88,6 +88,7 @@ SAYS_SOMETHING = [
     ("field", '"mapKey": true'),
     ("field", '"zeroCopy": true'),
     ("field", '"flexibleVersions": "2+"'),
+    ("field", '"recordFormats": {"0+": "v2"}'),
     ("field", '"about": "text"'),
     ("string", '"entityType": "topicName"'),
     ("inline", f'"fields": [{A_FIELD}]'),
@@ -100,6 +101,7 @@ SAYS_SOMETHING = [
     ("optional", '"nullable": true, "default": "null"'),
     ("optional", '"ignorable": true'),
     ("optional", '"zeroCopy": true'),
+    ("optional", '"recordFormats": {"0+": "v2"}'),
     ("optional", '"about": "text"'),
 ]
 

@@ -1,5 +1,6 @@
 """Logs as Arrow columns: what is wrong, with the words of `log.read`, with both engines."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +13,8 @@ from record_damage import damaged, records_for
 from tagwire import Limits, log
 from tagwire.arrow import ColumnError
 from tagwire.errors import DecodeError
-from tagwire.records import FormatError, Record, build, format_names
+from tagwire.log.column_table import column_names
+from tagwire.records import FormatError, Record, build, format_names, format_of
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -132,6 +134,57 @@ def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
         list(log.columns(path))
 
 
+@pytest.mark.parametrize("name", [name for name in format_names()[:10] if "count" in format_of(name).fields])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("count", [-1, -5, -(2**31), 1, 3])
+def test_a_count_that_lies(name: str, codec: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    right = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], name, compression=codec)
+    path.write_bytes(right.encode() + right.replace(count=count).encode())
+    said = verdict(path, name, "record")
+    assert said[1] is not None
+    assert verdict_of_columns(path, name, "record") == said
+
+
+@pytest.mark.parametrize("errors", ["raise", "skip"])
+@pytest.mark.parametrize("level", ROWS)
+@pytest.mark.parametrize(
+    "change", [{"base_offset": 2**63 - 1}, {"base_timestamp": 2**63 - 1}, {"base_timestamp": -(2**63)}], ids=str
+)
+def test_numbers_beyond_64_bits_count_where_they_are_wanted(
+    change: dict[str, int], level: str, errors: str, tmp_path: Path
+) -> None:
+    """A batch is left out for a number that no column can hold, and taken where nobody asks for that number."""
+    path = tmp_path / "segment"
+    right = build([Record(1, 7, b"k", b"v"), Record(2, 5, b"k", b"v"), Record(3, 9, b"k", b"v")], "v2")
+    path.write_bytes(right.encode() + right.replace(**change).encode() + right.encode())
+    numbers = dict(enumerate(wide(path, level)))
+    for name in column_names(level):
+        bad = {row for row, values in numbers.items() if not -(2**63) <= (values.get(name) or 0) < 2**63}
+        columns = log.columns(path, [name], level=level, errors=errors)
+        count = 0
+        try:
+            for array in columns:
+                count += len(array)
+        except log.LogError as error:
+            assert errors == "raise" and bad, name
+            assert (error.rule, error.offset, error.path) == ("TWL106", right.size, "")
+        else:
+            assert bool(columns.skipped) == bool(bad), name
+            assert count == len(numbers) if not bad else count < len(numbers)
+
+
+def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
+    """The numbers of each row as Python has them, by the names of columns."""
+    names = ("base_offset", "last_offset", "base_timestamp", "max_timestamp")
+    for batch in log.read(path):
+        head = {name: getattr(batch, name) for name in names}
+        for record in batch if level == "record" else ():
+            yield {**head, "offset": record.offset, "timestamp": record.timestamp}
+        if level == "batch":
+            yield head
+
+
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
@@ -147,6 +200,17 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     path.write_bytes(batch.encode())
     with pytest.raises(log.LogError, match=said):
         list(log.columns(path, limits=limits))
+
+
+@pytest.mark.parametrize("level", ROWS)
+@pytest.mark.parametrize(
+    "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
+)
+def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
+    """Rows that Python has to count are a stream, too."""
+    path = tmp_path / "segment"
+    path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
+    assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native_engine import native
 from random_logs import DAY, NOW, RandomLog
 
 from tagwire import log
+from tagwire.log import compaction
 from tagwire.log.compact import CompactReport, compact_partition
 from tagwire.log.compaction import KEPT, REMOVED, Compaction, CompactionError
 from tagwire.log.names import segment_file
 from tagwire.log.verify import verify_partition
-from tagwire.records import Record, RecordBatch, build
+from tagwire.records import Record, RecordBatch, build, building
 
 COMMIT, ABORT = b"\0\0\0\1", b"\0\0\0\0"
 OLD = NOW - 30 * DAY
@@ -442,3 +444,23 @@ def test_an_empty_log(tmp_path: Path) -> None:
         assert [path.name for path in (tmp_path / f"to-{include_active}").glob("*.log")] == [segment_file(7, "log")]
     report = compact_partition(log.Partition(make(tmp_path / "beta-0")), tmp_path / "none", Compaction(now=NOW))
     assert report.segments == []
+
+
+@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+def test_a_batch_of_many_records_is_compacted_in_parts_as_at_once(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    source = tmp_path / "alpha-0"
+    source.mkdir()
+    keys = [Record(n, 5 + n, b"k%d" % (n % 5), None if n % 7 == 6 else b"v") for n in range(40)]
+    (source / f"{0:020}.log").write_bytes(build(keys, "v3", compression="gzip").encode())
+
+    def compacted(name: str) -> bytes:
+        compact_partition(log.Partition(source), tmp_path / name, Compaction(now=1000, include_active=True))
+        return (tmp_path / name / f"{0:020}.log").read_bytes()
+
+    whole = compacted("whole")
+    for module in (building, compaction):
+        monkeypatch.setattr(module, "AT_ONCE", 3)
+    assert compacted("parts") == whole != (source / f"{0:020}.log").read_bytes()

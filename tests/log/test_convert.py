@@ -301,7 +301,7 @@ def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
     def interrupt(count: int) -> None:
         told.append(count)
         if len(told) == 3:
-            assert list((tmp_path / "to").glob(".topic-0.partial/*.log"))
+            assert list((tmp_path / "to").glob(".topic-0.*.partial/*.log"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -151,7 +151,8 @@ def test_every_rule_refuses(
 
 
 def test_every_rule_has_a_test() -> None:
-    assert {row[0] for row in RULES} == set(log.RULES)
+    by_itself = "TWL100"  # tests/log/test_odd_folders.py
+    assert {row[0] for row in RULES} | {by_itself} == set(log.RULES)
 
 
 def test_the_docs_have_every_rule() -> None:

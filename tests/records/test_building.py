@@ -29,8 +29,8 @@ PLAIN = Record(5, 300, b"k", b"v")
         ("v0", PLAIN, {}, "records[0].timestamp"),
         ("v2", PLAIN.replace(tombstone=True), {}, "records[0].tombstone"),
         ("kip87", PLAIN.replace(value=None, tombstone=False), {}, "records[0].tombstone"),
-        ("kip82-int", PLAIN.replace(headers=((2, b""), (1, b""))), {}, "headers"),
-        ("kip82-int", PLAIN.replace(headers=((1, None),)), {}, "headers[0].value"),
+        ("kip82-int", PLAIN.replace(headers=((2, b""), (1, b""))), {}, "records[0].headers"),
+        ("kip82-int", PLAIN.replace(headers=((1, None),)), {}, "records[0].headers[0].value"),
         ("kip82-str", PLAIN.replace(headers=(("h", None),)), {}, "messages[0].headers[0].value"),
         ("v2", PLAIN.replace(headers=((1, b""),)), {}, "records[0].headers[0].key"),
         ("v2", PLAIN.replace(key="k"), {}, "records[0].key"),
@@ -126,3 +126,30 @@ def test_a_format_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_format() -> None:
     with pytest.raises(FormatError, match="there is no record format 'v22'; did you mean 'v2'"):
         format_of("v22")
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "kip82-int", "kip87"])
+@pytest.mark.parametrize("number", [1, 2, 9, True])
+def test_attributes_that_the_builder_sets(name: str, number: int) -> None:
+    """A record with the bits of a codec would be read as a wrapper."""
+    record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
+    for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
+        with pytest.raises(EncodeError, match="which sets bits of compression") as caught:
+            made = making()
+            assert isinstance(made, BatchBuilder)
+            made.build()
+        assert caught.value.path == "records[0].attributes"
+
+
+def test_attributes_without_a_name_are_kept() -> None:
+    for name, number in (("v2", 1), ("v2", -128), ("kip87", 64), ("kip87", -128)):
+        (batch,) = read_batches(build([PLAIN.replace(attributes=number)], name).encode(), name)
+        assert [record.attributes for record in batch] == [number]
+
+
+@pytest.mark.parametrize("name", ["v1", "v2"])
+@pytest.mark.parametrize("other", [None, 5, {"key": b"k"}, (0, 5, b"k", b"v")])
+def test_what_is_no_record(name: str, other: Any) -> None:
+    with pytest.raises(EncodeError, match="is no Record") as caught:
+        build([PLAIN, other], name)
+    assert caught.value.path == "records[1]"

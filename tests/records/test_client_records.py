@@ -1,11 +1,21 @@
 """Producer and consumer records, the multimap of headers, markers, compaction."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.records import ConsumerRecord, Headers, ProducerRecord, Record, build, control_record, should_retain
+from tagwire.records import (
+    ConsumerRecord,
+    Headers,
+    IntHeaders,
+    ProducerRecord,
+    Record,
+    build,
+    control_record,
+    should_retain,
+)
 from tagwire.records.header_keys import CODECS
 from tagwire.records.retention import suspects
 from tagwire.register import Register
@@ -68,11 +78,13 @@ def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
     record = ProducerRecord("t", b"v")
     for key, value in ((-1, b"last"), (2, b"x"), (1, b"a"), (2, b"b")):
         record.set_header(key, value, allow_reserved=True)
-    assert record.headers == ((1, b"a"), (2, b"b"), (-1, b"last"))
+    assert record.headers == {1: b"a", 2: b"b", -1: b"last"} and list(record.headers) == [1, 2, -1]
+    assert isinstance(record.headers, IntHeaders) and record.headers[2**32 - 1] == record.headers[-1] == b"last"
     assert record.get_header(2) == b"b" and record.get_header(3) is None
     assert record.get_header(0xFFFFFFFF) == record.get_header(-1) == b"last"
-    assert ProducerRecord("t", headers=((2**32 - 1, b""),), allow_reserved=True).headers == ((-1, b""),)
-    assert [each.headers for each in build([record.record()], "kip82-int")] == [record.headers]
+    assert ProducerRecord("t", headers=((2**32 - 1, b""),), allow_reserved=True).headers == {-1: b""}
+    assert [each.headers for each in build([record.record()], "kip82-int")] == [tuple(record.headers.items())]
+    assert ProducerRecord("t", headers={2: b"b", 1: b"a"}).record().headers == ((1, b"a"), (2, b"b"))
 
 
 @pytest.mark.parametrize("key", [0x00010000, 0x00250000, 0x00400000, 0xFFFFFFFF, -1])
@@ -91,7 +103,7 @@ def test_a_reserved_key_is_written_only_if_that_is_asked_for(key: int) -> None:
 def test_keys_at_the_edges_of_ranges_are_free(key: int) -> None:
     record = ProducerRecord("t", b"v")
     record.set_header(key, b"x")
-    assert record.headers == ((key, b"x"),)
+    assert record.headers == {key: b"x"}
 
 
 class Keys(Register):
@@ -119,7 +131,8 @@ class Keys(Register):
 def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: str) -> None:
     record = ProducerRecord("t", b"v")
     record.set_header(key, value)
-    assert record.headers == ((int(key), bytes.fromhex(data)),) and type(record.headers[0][0]) is int
+    assert isinstance(record.headers, IntHeaders) and record.headers[key] == bytes.fromhex(data)
+    assert record.headers == {int(key): bytes.fromhex(data)} and [type(each) for each in record.headers] == [int]
     assert record.get_header(key) == value
     assert record.get_header(int(key)) == record.get_header(key, deserializer=bytes) == bytes.fromhex(data)
     record.set_header(key, "other", serializer=str.encode)
@@ -144,7 +157,64 @@ def test_specs_name_the_codecs_that_there_are() -> None:
 def test_text_headers_repeat() -> None:
     record = ProducerRecord("t", headers=(("h", b"1"),))
     record.set_header("h", b"2")
-    assert record.headers == (("h", b"1"), ("h", b"2")) and record.get_header("h") == b"2"
+    assert list(record.headers) == [("h", b"1"), ("h", b"2")] and record.get_header("h") == b"2"
+
+
+def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
+    record = ProducerRecord("t", b"v", b"k")
+    headers = record.headers
+    assert isinstance(headers, Headers) and headers.keys() == [] and record.get_header("h") is None
+    for key, value in (("h", b"1"), ("i", b""), ("h", b"2")):
+        headers.add(key, value)
+    assert headers.get_all("h") == headers.get("h") == [b"1", b"2"] and headers.keys() == ["h", "i"]
+    assert record.headers is headers and record.get_header("h") == b"2"
+    # length 3, keyLen 1, "h", "1"; length 2, keyLen 1, "i"; length 3, keyLen 1, "h", "2"
+    assert headers.as_bytes() == bytes.fromhex("03 01 68 31 02 01 69 03 01 68 32")
+    # v2: a count of 3, and all lengths as zig-zag varints
+    assert headers.as_bytes("v2") == bytes.fromhex("06 02 68 02 31 02 69 00 02 68 02 32")
+    [read] = build([record.record()], "kip82-str")
+    received = ConsumerRecord("t", 0, read).headers
+    assert isinstance(received, Headers) and received == headers and received.as_bytes() == headers.as_bytes()
+    assert received.get_all("h") == [b"1", b"2"]
+    with pytest.raises(AttributeError, match="do not change"):
+        received.add("h", b"3")
+
+
+def test_null_values_of_a_record_are_refused_by_the_encoding_that_lacks_them() -> None:
+    record = ProducerRecord("t", b"v", headers=(("h", None),))
+    assert isinstance(record.headers, Headers) and record.headers.as_bytes("v2") == bytes.fromhex("02 02 68 01")
+    with pytest.raises(EncodeError):
+        record.headers.as_bytes()
+    [read] = build([record.record()], "v2")
+    assert ConsumerRecord("t", 0, read).headers == [("h", None)]
+    with pytest.raises(EncodeError):
+        build([record.record()], "kip82-str")
+
+
+@pytest.mark.parametrize(
+    ("format", "kind"), [("kip82-int", IntHeaders), ("v2", Headers), ("kip82-str", Headers), (None, Headers)]
+)
+def test_the_headers_of_a_record_without_any_are_those_of_its_format(format: str | None, kind: type) -> None:
+    received = ConsumerRecord("t", 0, Record(0, 1, b"k", b"v"), format=format).headers
+    assert type(received) is kind and len(received) == 0
+    assert type(ProducerRecord("t", format=format).headers) is kind
+    if isinstance(received, Headers):
+        with pytest.raises(AttributeError, match="do not change"):
+            received.add("h", b"")
+
+
+@pytest.mark.parametrize(("first", "second"), [((1, b""), ("h", b"")), (("h", b""), (1, b""))])
+def test_a_record_has_text_keys_or_int_keys(first: Any, second: Any) -> None:
+    with pytest.raises(EncodeError, match="no format has both"):
+        ProducerRecord("t", headers=(first, second))
+
+
+@pytest.mark.parametrize(("format", "keys"), [("kip82-int", [1, -1]), ("kip82-int-signed", [-1, 1])])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_the_headers_of_a_producer_get_the_order_of_the_format(format: str, keys: list[int], compression: str) -> None:
+    record = ProducerRecord("t", b"v", headers={-1: b"x", 1: b"y"}, allow_reserved=True)
+    [read] = build([record.record()], format, compression=compression)
+    assert [key for key, _ in read.headers] == keys
 
 
 def test_a_header_s_value_has_its_own_serializer() -> None:
@@ -175,6 +245,22 @@ def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool)
 def test_a_null_value_that_is_no_tombstone_is_refused() -> None:
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
         ProducerRecord("t", None, tombstone=False)
+    record = ProducerRecord("t", b"v", b"k", tombstone=False)
+    record.value = None
+    assert not record.is_tombstone
+    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+        record.record()
+
+
+@pytest.mark.parametrize("format", ["v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
+@pytest.mark.parametrize(("value", "tombstone"), [(None, None), (b"", None), (b"v", None), (None, True), (b"v", False)])
+def test_what_is_a_tombstone_is_not_retained(format: str, value: bytes | None, tombstone: bool | None) -> None:
+    sent = ProducerRecord("t", value, b"k", tombstone=tombstone)
+    [read] = build([sent.record()], format)
+    received = ConsumerRecord("t", 0, read)
+    for record in (sent.record(), read):
+        assert should_retain(record, format) is not record.is_tombstone
+    assert sent.is_tombstone is received.is_tombstone is read.is_tombstone
 
 
 def test_a_consumer_record_does_not_change() -> None:

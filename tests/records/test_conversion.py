@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagwire.errors import EncodeError
-from tagwire.records import Record, RecordBatch, build, convert, format_names, format_of, read_batches
+from tagwire.records import BatchBuilder, Record, RecordBatch, build, convert, format_names, format_of, read_batches
 
 BYTES = st.none() | st.binary(max_size=6)
 TEXT_HEADERS = st.lists(st.tuples(st.text("abü", max_size=3), BYTES), max_size=3)
@@ -186,3 +186,84 @@ def test_v3_saves_ten_bytes_a_batch_and_one_a_record_in_the_draft_s_own_case() -
 def test_on_loss_is_one_of_two() -> None:
     with pytest.raises(ValueError, match="on_loss"):
         convert(build([PLAIN]), "v1", on_loss="ignore")
+
+
+# ---------------------------------------------------------------- the attributes byte of v3
+
+
+def test_a_batch_whose_records_have_attributes_keeps_them_or_says_that_it_does_not() -> None:
+    records = [Record(0, 300, b"k", b"v")]
+    usual = build(records, "v3")
+    clear = build(records, "v3", ignore_message_attributes=False)
+    assert usual.attributes & 0x80 and not clear.attributes & 0x80 and clear.size == usual.size + 1
+    for target in ("v3", "v3-zigzag"):
+        kept, lost = convert(clear, target)
+        assert not kept.attributes & 0x80 and lost == ()
+    for target in ("v2", "v1", "kip82-str"):
+        _, lost = convert(clear, target)
+        assert [loss.value for loss in lost if loss.path == "ignore_message_attributes"] == [False]
+        assert not any(loss.path == "ignore_message_attributes" for loss in convert(usual, target)[1])
+    back, _ = convert(convert(usual, "v2")[0], "v3")
+    assert back.encode() == usual.encode()
+
+
+def test_attributes_of_records_go_through_v2_and_back() -> None:
+    batch = build([Record(0, 300, b"k", b"v", attributes=4)], "v3")
+    middle, lost = convert(batch, "v2")
+    assert lost == () and convert(middle, "v3")[0].encode() == batch.encode()
+    with pytest.raises(EncodeError, match="is set, but records have attributes"):
+        build(list(batch), "v3", ignore_message_attributes=True)
+
+
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compression: str) -> None:
+    records = [Record(0, 1, b"k", b"v"), Record(1, 1, b"k", b"v", ((2, b""), (1, b"")))]
+    with pytest.raises(EncodeError) as caught:
+        build(records, format, compression=compression)
+    assert caught.value.path == "records[1].headers"
+
+
+# ---------------------------------------------------------------- what a head can't say in another format
+
+
+@pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_last_offset_that_is_too_far(to: str, count: int) -> None:
+    """v3 has an unsigned distance, up to 2^32 - 1; the others end at 2^31 - 1."""
+    records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
+    batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
+    converted, losses = convert(batch, to)
+    assert list(converted) == records
+    assert converted.last_offset == (11 if count else 10)
+    assert [(loss.path, loss.value) for loss in losses] == [("last_offset", 10 + 2**32 - 1)]
+    assert "from -2147483648 to 2147483647" in losses[0].reason
+    assert convert(batch, "v3")[1] == ()
+    near, lost = convert(build(records, "v3", base_offset=10, last_offset=10 + 2**31 - 1), to)
+    assert near.last_offset == 10 + 2**31 - 1 and lost == ()
+
+
+@pytest.mark.parametrize("to", ["v3", "v3-zigzag"])
+def test_timestamps_that_are_too_far_apart(to: str) -> None:
+    batch = build([Record(0, 5, b"k", b"v")], "v2", base_timestamp=-(2**62), max_timestamp=2**63 - 1)
+    converted, [loss] = convert(batch, to)
+    assert (loss.path, loss.value, converted.max_timestamp) == ("max_timestamp", 2**63 - 1, 2**62 - 1)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
+def test_a_null_value_without_the_flag(format: str, codec: str) -> None:
+    """Readers keep it, so it can be written again; a producer can't write it, and where there is no flag it deletes."""
+    record = Record(0, 5, b"k", None, tombstone=False)
+    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+        build([record], format, compression=codec)
+    batch = BatchBuilder(format, compression=codec, as_read=True).extend([record]).build()
+    for to in ("kip87", "kip82-int+kip87"):
+        converted, losses = convert(batch, to, on_loss="error")
+        assert (list(converted), losses) == ([record], ())
+    for to in ("v0", "v1", "v2", "v3", "kip82-int"):
+        converted, losses = convert(batch, to)
+        assert [each.value for each in converted] == [None]
+        assert ("records[0].tombstone", "a null value is a tombstone there") in [
+            (loss.path, loss.reason) for loss in losses
+        ]

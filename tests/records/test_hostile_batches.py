@@ -59,6 +59,13 @@ def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
     assert fault(resealed(data)).path.startswith("records")
 
 
+def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
+    """The last message has the wrapper's offset, so the first one's is lower than an int64 can say."""
+    data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
+    (found,) = read_all(data, "v1")
+    assert [record.offset for record in found] == [-(2**63) - 4 + index for index in range(5)]
+
+
 @pytest.mark.parametrize(
     ("record", "path"),
     [

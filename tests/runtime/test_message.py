@@ -151,3 +151,17 @@ class TestTables:
 
 def _partition(nodes: range) -> MetadataResponsePartition:
     return MetadataResponsePartition(replica_nodes=list(nodes))
+
+
+def test_a_class_gets_its_methods_once() -> None:
+    """A method that a test had replaced is bound later than the others, and nothing else is bound again."""
+
+    class Bound(HeartbeatRequest):
+        __slots__ = ()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bound, "encoded_size", lambda self, version: 0)
+        assert Bound().encode(4) == HeartbeatRequest().encode(4)
+        codec, encode = vars(Bound)["_codec"], vars(Bound)["encode"]
+    assert Bound().encoded_size(4) == len(Bound().encode(4))
+    assert vars(Bound)["_codec"] is codec and vars(Bound)["encode"] is encode

@@ -101,6 +101,17 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     assert [row["offset"] for row in found] == list(range(6))
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("count", [-1, -5, -(2**31)])
+def test_a_negative_count(tmp_path: Path, codec: str, count: int) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    batch = BatchBuilder("v2", compression=codec).append(b"k", b"v").append(b"k", b"v").build()
+    (folder / f"{0:020}.log").write_bytes(batch.replace(count=count).encode())
+    with pytest.raises((LogError, PipelineError), match=f"found a count of {count}"):
+        rows(folder)
+
+
 def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     folder = tmp_path / "orders-0"

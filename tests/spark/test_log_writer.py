@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table
 
 from tagwire import log
-from tagwire.records import Record, build
+from tagwire.records import Record, build, format_of
 from tagwire_spark import PipelineError, commit, in_log_order
 from tagwire_spark.log_source import LogSource
 
@@ -100,16 +100,30 @@ def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> 
 FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag")
 
 
+def can_stand_together(before: str, format: str) -> bool:
+    """Whether batches of both may stand in one log, and the second is told what the first is."""
+    is_told = before in ("v0", "v1", "v2", "v3")
+    return is_told and format_of(before).magic != format_of(format).magic
+
+
+@pytest.mark.parametrize(("before", "format"), [("v2", "kip87"), ("kip87", "kip82-str"), ("v3", "v3-zigzag")])
+def test_two_formats_of_one_magic_byte_in_one_log(tmp_path: Path, before: str, format: str) -> None:
+    first = table(("t", b"v"), schema=columns("topic string, value binary"))
+    job(tmp_path, first, recordFormat=before)
+    with pytest.raises(PipelineError, match=f"KAFKA_LOG_EXISTS.*the magic byte of {format} for another format"):
+        job(tmp_path, first, recordFormat=format)
+    rows = table(("u", b"v", before), ("u", b"v", format), schema=columns("topic string, value binary, format string"))
+    with pytest.raises(PipelineError, match=f"Rows of u-0 are of {before} and of {format}, which both have magic"):
+        job(tmp_path, rows)
+
+
 @pytest.mark.parametrize(
     ("before", "format"),
-    [
-        *[(each, each) for each in FORMATS],
-        *[pair for pair in product(("v0", "v1", "v2", "v3"), FORMATS) if len(set(pair)) > 1],
-    ],
+    [pair for pair in product(FORMATS, FORMATS) if can_stand_together(*pair) or len(set(pair)) == 1],
 )
 @pytest.mark.parametrize("by_column", [False, True])
 def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
-    """Offsets go on behind a log of this format or any that says which it is."""
+    """Offsets go on behind a log of this format, or of one with another magic byte."""
     schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
     for name in (before, format):
         row = ("t", b"v" * 100, name)[: len(schema)]
@@ -139,7 +153,7 @@ def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path
 @pytest.mark.parametrize("format", ["kip87", "v3-zigzag"])
 def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, format: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]), recordFormat=format)
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* bytes behind its last batch.* is not v2"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* behind its last batch.* magic byte of v2 for another"):
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 

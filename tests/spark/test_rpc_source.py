@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 import pyarrow as pa
+from network_packets import Segment, pcap
 from pyarrow import parquet
 from pyspark.errors import PySparkException
 
@@ -215,7 +216,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         segment((start + 9) % (1 << 32), asked[9:], asks=True),
         segment(start + 2, asked[2:9], asks=True),
         segment(start, asked[:5], asks=True),
-        segment(100, answered + answered[:1], asks=False),
+        segment(100, answered, asks=False),
     ]
     for number, packet in enumerate(packets):
         packet.time = 1_700_000_000 + number / 4
@@ -224,3 +225,22 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     assert (row.api, row.requestSize, row.responseSize, row.latencyMs) == ("Heartbeat", len(ASK), len(ANSWER), 500.0)
     assert row.request and row.response
     assert load(spark, tmp_path, port=9093).count() == 0
+
+
+def test_a_network_capture_that_lacks_packets(spark: "SparkSession", tmp_path: Path) -> None:
+    """The gap is a row of its own; what is behind it is read."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
+    sized = [len(data).to_bytes(4, "big") + data for data in asked]
+    segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * len(sized[0]), data) for n, data in enumerate(sized))]
+    del segments[4:6]
+    (tmp_path / "a.pcap").write_bytes(pcap(segments))
+    for options in ({}, {"api": "Heartbeat"}, {"api": "Heartbeat", "body": "struct"}):
+        rows = load(spark, tmp_path / "a.pcap", **options).orderBy("requestTime", "line").collect()
+        assert [row.correlationId for row in rows if row.api] == [0, 1, 2, 5, 6, 7, 8]
+        [gap] = [row for row in rows if not row.api]
+        assert gap.requestError.reason.startswith(f"gap in the requests: {2 * len(sized[0])} bytes missing")
+        assert gap.connection == "10.0.0.1:40000 -> 10.0.0.2:9092"
+        assert (gap.requestSize, gap.correlationId, gap.responseError) == (None, None, None)
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*a.pcap: row \d+: request: gap in the"):
+        load(spark, tmp_path / "a.pcap", mode="FAILFAST").collect()

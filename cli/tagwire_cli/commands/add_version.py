@@ -1,54 +1,158 @@
-"""`tagwire add-version`: a version with optional fields for each request and response of a folder of specs."""
+"""`tagwire add-version`: the next version of one message, with a field more."""
 
+import difflib
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say, say_patch
+from tagwire_cli.released import released_in
+
+if TYPE_CHECKING:
+    from tagwire_generator.evolution.texts import SpecData
+    from tagwire_generator.field_place import NewField
+    from tagwire_generator.next_version import NextVersion
+    from tagwire_generator.settings import Settings
 
 __all__ = ["command"]
 
 
 @click.command("add-version")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("message", metavar="MESSAGE")
+@click.option("--field", "name", metavar="NAME", help="Add a field of this name.")
+@click.option("--type", "type_", metavar="TYPE", help="The field's type, such as int32, []string or a common struct.")
 @click.option(
-    "--out",
-    metavar="DIR2",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the specs go; by default they are changed in place.",
+    "--in", "parent", default="", metavar="STRUCT", help="Where: Topics.Partitions, or a common struct's name."
 )
-@click.option("--only-new", is_flag=True, help="Write the new versions alone, without those before; needs --out.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; only say what would happen.")
-def command(folder: Path, out: Path | None, only_new: bool, dry_run: bool) -> None:
-    """Add a version with optional fields to each request and response in DIR.
+@click.option("--before", default="", metavar="FIELD", help="Put it before this field of the struct.")
+@click.option("--after", default="", metavar="FIELD", help="Put it behind this field; by default it is the last.")
+@click.option("--nullable", is_flag=True, help="The field may be null.")
+@click.option("--default", metavar="VALUE", help="The field's default; null is one, too.")
+@click.option("--tag", metavar="N", help="Make it a tagged field; `next` takes the next free tag.")
+@click.option("--ignorable", is_flag=True, help="Older versions drop the field's value, and do not refuse it.")
+@click.option("--about", default="", metavar="TEXT", help="What the field means.")
+@click.option("--against", "revision", metavar="REV", help="What this git revision has was released, too.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+def command(
+    message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
+) -> None:
+    """Give a message its next version, perhaps with a field more.
 
-    It is what the first draft of KIP-482 wants: a new version of all RPCs, with
-    the fields of the one before it, in which each struct begins with its
-    optional fields (versionsWithOptional). Such a version follows plain ones, so
-    flexible versions are cut first, with all that only they have; a message that
-    is flexible from the start has its first version said again. Headers go back
-    to plain versions; other messages stay as they are.
+    MESSAGE is a message of this project's spec sets, or the file of a spec.
+    The version is the one above the newest; the field is there from this version
+    on. A request takes its response along, and a response its request, where it
+    would lack the version. With --tag, the field is tagged (in the draft dialect
+    it is an optional field, which is in all versions that have them).
 
-    Specs are written in canonical form, which has no comments. Nothing is
-    written unless all of them keep the rules, before and after.
+    The text of the specs is edited: comments, order and form stay. Nothing is
+    written if a rule would be broken, or something that was released would
+    change: what the specs have, what the lock file of the set remembers, and
+    what --against REV has.
 
     \b
     Examples:
-      tagwire add-version my_specs --dry-run
-      tagwire add-version my_specs
-      tagwire add-version kafka_2_4_1 --only-new --out message_specs/drafts/kip482_rpcs
+      tagwire add-version PingRequest
+      tagwire add-version PingRequest --field Agent --type string --default unknown --dry-run
+      tagwire add-version PingRequest --field Rack --type string --in Hosts --after Name --nullable --ignorable
+      tagwire add-version message_specs/PingResponse.json --field TraceId --type uuid --tag next
     """
-    from tagwire_generator.add_version import plan_versions
+    from tagwire_generator.next_version import plan_next_version
     from tagwire_generator.options import SpecOptions
+    from tagwire_generator.output import write_all
     from tagwire_generator.settings import find_root, load
 
-    if only_new and out is None:
-        raise click.UsageError("--only-new would replace all other versions; say with --out where the new ones go")
-    spec_set = load(find_root(Path.cwd())).set_of(folder)
-    plan = plan_versions(folder, out, only_new=only_new, options=spec_set.options if spec_set else SpecOptions())
+    field = _field(name, type_, tag, rest)
+    settings = load(find_root(Path.cwd()))
+    path = _path(settings, message)
+    spec_set = settings.set_of(path.parent)  # a spec may be a link to somewhere else
+    plan = plan_next_version(
+        path,
+        _files(settings, path),
+        field,
+        options=spec_set.options if spec_set else SpecOptions(),
+        released=released_in(settings, path.parent if spec_set is None else spec_set.specs, revision),
+    )
     if not dry_run:
-        plan.apply()
-    click.echo(str(plan))
-    number = sum(addition.new is not None for addition in plan.additions)
-    files = count(len(plan.changed), "file")
-    click.echo(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")
+        write_all(plan.texts)
+    _tell(plan, field, dry_run=dry_run)
+
+
+def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
+    from tagwire_generator.field_place import NewField
+
+    given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
+    given += ["--type"] * (type_ is not None) + ["--tag"] * (tag is not None)
+    if name is None:
+        if given:
+            raise click.UsageError(f"{given[0]} is about a field; name it with --field NAME.")
+        return None
+    if type_ is None:
+        raise click.UsageError("say of which type the field is, with --type TYPE.")
+    if rest["before"] and rest["after"]:
+        raise click.UsageError("--before and --after both say where the field goes; give one of them.")
+    if tag not in (None, "next") and not (tag.isascii() and tag.isdigit()):
+        raise click.BadParameter(f"{tag!r} is no tag; give a number from 0 on, or `next`.", param_hint="--tag")
+    number = None if tag in (None, "next") else int(tag)
+    return NewField(name=name, type=type_, tag=number, next_tag=tag == "next", **rest)
+
+
+def _path(settings: "Settings", message: str) -> Path:
+    """The file of a message of the spec sets, or the file itself."""
+    from tagwire_generator.spec_files import find_specs
+
+    path = Path(message)
+    if path.is_file():
+        return path
+    if path.suffix == ".json" or path.is_dir() or len(path.parts) > 1:
+        raise click.BadParameter(
+            f"{message} is no file; name a message, or the file of its spec.", param_hint="MESSAGE"
+        )
+    folders = dict.fromkeys(spec_set.specs for spec_set in settings.sets if spec_set.specs.is_dir())
+    files = [each.path for folder in folders for each in find_specs(folder)]
+    found = [Path(os.path.relpath(each)) for each in files if each.stem == message]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise click.BadParameter(
+            f"{message} is in several places; name one: {', '.join(map(str, found))}.", param_hint="MESSAGE"
+        )
+    near = difflib.get_close_matches(message, [each.stem for each in files], 1)
+    hint = f"did you mean {near[0]}?" if near else "`tagwire validate` reads the spec sets of this project."
+    raise click.BadParameter(f"no spec set has {message}.json; {hint}", param_hint="MESSAGE")
+
+
+def _files(settings: "Settings", path: Path) -> "list[SpecData]":
+    """The specs of the set of a file; outside any, those beside it."""
+    from tagwire_generator.evolution.texts import SpecData, from_file
+    from tagwire_generator.spec_files import SpecFile, find_specs
+
+    spec_set = settings.set_of(path.parent)
+    if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
+        beside = [SpecFile("", each) for each in sorted(path.parent.glob("*.json")) if not each.name.startswith(".")]
+        found = beside if any(each.path == path for each in beside) else [*beside, SpecFile("", path)]
+    else:
+        found = find_specs(spec_set.specs)
+    place = path.resolve()
+    made: list[SpecData] = []
+    for each in found:
+        name = path if each.path.resolve() == place else Path(os.path.relpath(each.path))
+        made.append(SpecData(str(name), each.component, from_file(each.path).data))
+    return made
+
+
+def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:
+    from tagwire_generator.output import Change
+
+    for number, change in enumerate(plan.changes):
+        if dry_run:
+            name = change.path.as_posix()
+            say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
+        more = f" with {field.name}" if field and not number else ""
+        verb = "would have" if dry_run else "has"
+        say(f"{change.name} {verb} version {change.version}{more}: {change.path}", err=True)
+    for note in plan.notes:
+        say(f"note: {note}", err=True)
+    if not dry_run:
+        say("`tagwire generate` writes the classes", err=True)

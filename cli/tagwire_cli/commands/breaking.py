@@ -2,20 +2,22 @@
 
 import datetime
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, print_github, print_sarif
 
 if TYPE_CHECKING:
-    from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.known import KnownCheck
     from tagwire_generator.evolution.texts import SpecReader, SpecTexts
+    from tagwire_generator.model import MessageSpec
     from tagwire_generator.options import SpecOptions
     from tagwire_generator.settings import Settings, SpecSet
 
@@ -83,8 +85,8 @@ def command(
         texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
         print_findings(texts)
     for warning in judged.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
+        say(f"warning: {warning}", err=True)
+    say(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     if any(finding.severity in failing for finding in judged.findings):
         raise click.exceptions.Exit(1)
@@ -127,26 +129,35 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
     return spec_set.options if spec_set else SpecOptions()
 
 
-def _check(old: "Baseline", new: "SpecTexts", *, is_file: bool) -> "Check":
-    from tagwire_generator.evolution.check import Check
+def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
+    """The headers in the set of a spec, or else beside it, for a proof; a folder has its own."""
+    from tagwire_generator.evolution.headers import HEADER_NAMES
+    from tagwire_generator.evolution.texts import SpecData
 
-    return Check(old, new, is_one_message=is_file)
+    if path.is_dir():
+        return {}
+    spec_set = settings.set_of(path)
+    folders = [path.parent] if spec_set is None else [spec_set.specs, *spec_set.specs.iterdir()]
+    places = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
+    files = [SpecData(str(place), "", place.read_bytes()) for place in places if place.is_file()]
+    return reader.read(files, options_for(settings, path)).specs
 
 
 def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Path) -> "Check":
-    from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.evolution.check import Baseline, Check
 
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs, or both be folders of specs")
     options = options_for(settings, new)
     now = read_path(reader, new, options)
-    return _check(Baseline.of(read_path(reader, old, options)), now, is_file=new.is_file())
+    headers = _headers(settings, reader, new)
+    return Check(Baseline.of(read_path(reader, old, options)), now, is_one_message=new.is_file(), headers=headers)
 
 
 def _against_revision(
     settings: "Settings", reader: "SpecReader", revision: str, paths: Sequence[Path]
 ) -> list["Check"]:
-    from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
 
     made: list[Check] = []
@@ -157,15 +168,17 @@ def _against_revision(
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
-            click.echo(f"{error}; nothing was released there", err=True)
+            say(f"{error}; nothing was released there", err=True)
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
-        made.append(_check(Baseline.of(old), read_path(reader, path, options), is_file=path.is_file()))
+        now, headers = read_path(reader, path, options), _headers(settings, reader, path)
+        made.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
     return made
 
 
 def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
+    from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
@@ -173,7 +186,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     if path.is_file():  # the lock of a whole set has other messages too: they are not gone
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
-    return _check(baseline, texts, is_file=False)
+    return Check(baseline, texts, headers=_headers(settings, reader, path))
 
 
 def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
@@ -186,12 +199,10 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
-            click.echo(f"{specs} has no lock file, and is not compared", err=True)
+            say(f"{specs} has no lock file, and is not compared", err=True)
         elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
             name = os.path.relpath(spec_set.lock)
-            click.echo(
-                f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True
-            )
+            say(f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True)
         else:
             made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
     return made

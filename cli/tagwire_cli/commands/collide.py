@@ -1,10 +1,11 @@
 """`tagwire collide`: designs that claim the same thing."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
-from tagwire_cli.designs import output_options, read_design, tell
+from tagwire_cli.designs import output_options, read_design, refuse_unjudged, tell
 from tagwire_cli.diagnostics import count
 
 __all__ = ["command"]
@@ -23,9 +24,13 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     Examples:
       tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
     """
-    if len(paths) < 2:
-        raise click.UsageError("a design can't collide with itself: name two or more.")
+    if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
+        raise click.UsageError("a design can't collide with itself: name two or more, each once.")
     from tagwire_generator.collide import Design, collide
 
-    findings = collide([Design(path, read_design(path)) for path in paths])
+    designs = [Design(path, read_design(path)) for path in paths]
+    for design in designs:
+        if not design.specs:
+            refuse_unjudged(design.name, "registers only, and collide judges messages and record formats")
+    findings = collide(designs)
     tell(findings, "json" if as_json else form, count(len(paths), "design"))

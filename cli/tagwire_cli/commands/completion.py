@@ -4,6 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from tagwire.errors import TagwireError
+from tagwire_cli.echo import say
 
 __all__ = ["command"]
 
@@ -30,4 +31,4 @@ def command(ctx: click.Context, shell: str) -> None:
         raise TagwireError(f"the installed click has no completion for {shell}; a newer one has")
     root = ctx.find_root()
     # The name that users have in their PATH, whatever this process was started as.
-    click.echo(cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source())
+    say(cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source(), lines=True)

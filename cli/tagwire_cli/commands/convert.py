@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.format_names import FormatName
+from tagwire_cli.echo import say
+from tagwire_cli.format_names import FormatName, formats_of
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
+from tagwire_cli.log_options import only_format_option
 from tagwire_cli.output import refuse_terminal, write_bytes
 
 __all__ = ["command"]
@@ -20,13 +22,16 @@ __all__ = ["command"]
     default="auto",
     show_default=True,
     metavar="NAME",
-    type=FormatName(or_auto=True),
-    help="The format of the input.",
+    type=FormatName(is_read=True),
+    help="The format that its magic byte means in the input; others keep theirs.",
 )
+@only_format_option
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
 @click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
 @limit_option
-def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, limits: Sequence[str]) -> None:
+def command(
+    to: str, file: str, source: str, only_format: bool, refuse_loss: bool, is_hex: bool, limits: Sequence[str]
+) -> None:
     """Convert record batches to FORMAT; what gets lost goes to standard error.
 
     The input is FILE, or standard input: batches one behind the other, such as a
@@ -41,14 +46,14 @@ def command(to: str, file: str, source: str, refuse_loss: bool, is_hex: bool, li
 
     if not is_hex:
         refuse_terminal()
-    target = format_of(to)
+    target, formats = format_of(to), formats_of(source, only=only_format)
     out = bytearray()
     lost = 0
-    for batch in read_batches(read_bytes(file, is_hex=is_hex), source, limits_of(limits)):
+    for batch in read_batches(read_bytes(file, is_hex=is_hex), formats, limits_of(limits)):
         converted, losses = convert(batch, target)
         out += converted.encode()
         for loss in losses:
-            click.echo(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
+            say(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
         lost += len(losses)
     if not (lost and refuse_loss):
         write_bytes(f"{out.hex()}\n".encode() if is_hex else bytes(out))

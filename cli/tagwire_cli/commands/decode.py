@@ -7,6 +7,7 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli import completion, frame_json
+from tagwire_cli.echo import say, say_error
 from tagwire_cli.frame_stream import at, frames, hex_lines
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
 from tagwire_cli.output import write_json, write_json_line
@@ -118,8 +119,8 @@ def _decode_messages(registry: "Registry", words: Sequence[str], how: _How, *, i
     try:
         value = decoder(read_bytes(one_file(files), is_hex=is_hex))
     except DecodeError as error:
-        click.echo(f"tagwire: {error}", err=True)
-        click.echo(f"`tagwire explain {message.NAME} {version}` shows every byte up to there", err=True)
+        say_error(error)
+        say(f"`tagwire explain {message.NAME} {version}` shows every byte up to there", err=True)
         raise click.exceptions.Exit(1) from None
     write_json(value)
 
@@ -180,7 +181,7 @@ def _print_all(
             if not keep_going:
                 raise
             good = False
-            click.echo(f"tagwire: {error}", err=True)
+            say_error(error)
             value = frame_json.raw_json(data, error)
         write(value)
     return good

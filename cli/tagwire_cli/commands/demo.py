@@ -12,6 +12,7 @@ import click
 from tagwire.errors import TagwireError
 from tagwire_cli.captures import Capture, message_of, read_captures, read_faults, round_trip
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.output import Column, print_table
 from tagwire_cli.packages import find_registry, package_option
 from tagwire_cli.progress import progress_bar
@@ -133,7 +134,7 @@ def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
         size = sum(len(frame.data) for frame in frames)
         rows.append((client, f"{len(frames):,}", f"{size:,}", str(len(apis)), text))
     print_table(_COLUMNS, rows)
-    click.echo()
+    say()
 
 
 def _api_name(registry: "Registry", capture: Capture) -> str:
@@ -150,32 +151,31 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     rate = f"{len(good) / outcome.seconds:,.0f} messages/s" if outcome.seconds else "at once"
     sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}, {size:,} bytes"
     spoken = f"{count(len(apis), 'API')} in {count(len(pairs), 'version')} altogether"
-    click.echo(f"{count(len(good), 'frame')} ({sides}) of {count(len(clients), 'client')}, {spoken},")
-    click.echo(
+    say(f"{count(len(good), 'frame')} ({sides}) of {count(len(clients), 'client')}, {spoken},")
+    say(
         f"decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
         "loading the classes included."
     )
     if outcome.lacking:
-        click.echo(f"{count(outcome.lacking, 'frame')} left out: the package lacks their API or version.")
+        say(f"{count(outcome.lacking, 'frame')} left out: the package lacks their API or version.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
     if outcome.refused:
-        click.echo(f"\nRefused, since the sender erred: {count(len(outcome.refused), 'frame')}.")
+        say()
+        say(f"Refused, since the sender erred: {count(len(outcome.refused), 'frame')}.")
     for capture, error in outcome.refused:
-        click.echo(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
-        click.echo(f"    {error}")
+        say(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
+        say(f"    {error}")
 
 
 def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
     for capture, reason in outcome.failed[:_FAILURES_SHOWN]:
-        click.echo(
-            f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True
-        )
+        say(f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True)
     if outcome.failed:
-        click.echo(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
+        say(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
     elif not outcome.good:
-        click.echo("tagwire: there was no frame to decode", err=True)
+        say("tagwire: there was no frame to decode", err=True)
 
 
 def _what(registry: "Registry", capture: Capture) -> str:
@@ -192,5 +192,5 @@ def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     if not traces:
         return
     capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
-    click.echo(f"\nOne of them, as `tagwire explain --request` prints it; {capture.client} sent it:\n")
+    say(f"\nOne of them, as `tagwire explain --request` prints it; {capture.client} sent it:\n", lines=True)
     print_text([], [trace], colour=wants_colour("auto"))

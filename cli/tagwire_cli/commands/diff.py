@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.echo import say
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_message, find_registry, package_option, require_version
 
@@ -62,21 +63,21 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
 
 def _show_steps(name: str, versions: str, steps: "list[VersionDiff]") -> None:
     if not steps:
-        click.echo(f"{name} has version {versions} alone; there is nothing to compare")
+        say(f"{name} has version {versions} alone; there is nothing to compare")
     for number, step in enumerate(steps):
         if number:
-            click.echo()
+            say()
         _show(step)
 
 
 def _show(difference: "VersionDiff") -> None:
     old, new = difference.old, difference.new
-    click.echo(f"{difference.name} v{old.version} -> v{new.version}")
-    click.echo(", ".join(_facts(difference)))
+    say(f"{difference.name} v{old.version} -> v{new.version}")
+    say(", ".join(_facts(difference)))
     if not difference.changes:
-        click.echo("the same fields")
+        say("the same fields")
         return
-    click.echo()
+    say()
     columns = (Column("field", style="cyan"), Column(f"v{old.version}"), Column(f"v{new.version}"), Column("change"))
     rows = [
         (change.path, str(change.old or _ABSENT), str(change.new or _ABSENT), ", ".join(change.kinds))

@@ -2,6 +2,8 @@
 
 import click
 
+from tagwire_cli.echo import say
+
 __all__ = ["command"]
 
 
@@ -18,4 +20,4 @@ def command() -> None:
     """
     import tagwire
 
-    click.echo(tagwire.engine())
+    say(tagwire.engine())

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
-from tagwire_cli.format_names import FormatName
+from tagwire_cli.echo import say_error
+from tagwire_cli.format_names import FormatName, formats_of
 from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.output import write_bytes, write_json
+from tagwire_cli.log_options import only_format_option
+from tagwire_cli.output import write_bytes, write_json_lazily
 from tagwire_cli.packages import error_note, find_registry, package_option
 
 if TYPE_CHECKING:
@@ -28,9 +30,17 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
     "--format",
     "format_name",
     metavar="NAME",
-    type=FormatName(or_auto=True),
-    help="The input is record batches of this format, or auto.",
+    type=FormatName(is_read=True),
+    help="The input is record batches: auto, or the format that its magic byte means.",
 )
+@click.option(
+    "--records",
+    metavar="NAME",
+    type=FormatName(is_read=True),
+    help="The format of the records in messages, where it is not what the spec says.",
+)
+@click.option("--no-records", is_flag=True, help="Leave the records in messages as bytes.")
+@only_format_option
 @click.option("--guess", is_flag=True, help="Find out what the input is.")
 @click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
 @click.option(
@@ -60,7 +70,8 @@ def command(words: Sequence[str], **options: Any) -> None:
     a response to a request of an API, given by name or key (--response API
     VERSION), record batches (--format NAME), or nobody knows (--guess). With
     --frames it is many of these, each behind its size. Every byte is shown, in
-    one line. Where the bytes are at fault, a line with ! says what was found and
+    one line. Records in Produce requests, Fetch responses and the like are opened
+    in the format that the spec names. Where the bytes are at fault, a line with ! says what was found and
     what expected, the rest is shown as not read, and the exit status is 1.
 
     \b
@@ -82,7 +93,9 @@ def command(words: Sequence[str], **options: Any) -> None:
         find_registry(options["package"]),
         kind,
         words,
-        options["format_name"] or "auto",
+        formats_of(options["format_name"], only=options["only_format"]),
+        options["records"],
+        opens_records=not options["no_records"],
         strict=not options["lenient"],
         limits=limits_of(options["limits"]),
     )
@@ -101,7 +114,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     else:
         faults = _print_text(units, asked, options["color"])
     for fault in faults:
-        click.echo(f"tagwire: {fault}", err=True)
+        say_error(fault)
     if faults:
         raise click.exceptions.Exit(1)
 
@@ -121,6 +134,8 @@ def _kind(options: dict[str, Any]) -> str:
 
 
 def _refuse_both(options: dict[str, Any]) -> None:
+    if options["records"] is not None and options["no_records"]:
+        raise click.UsageError("--records or --no-records, not both.")
     if options["as_json"] and options["as_html"]:
         raise click.UsageError("--json or --html, not both.")
     if options["is_hex"] and options["form"] not in (None, "hex"):
@@ -132,21 +147,29 @@ def _faults(units: "Sequence[Explained]") -> list[str]:
 
 
 def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) -> list[str]:
-    seen = list(units)
-    if is_many:
-        write_json([one.to_json() for one in seen])
-    elif asked.kind == "guess":
-        write_json(seen[0].to_json())
-    else:
-        traces = [trace.to_json() for trace in seen[0].traces]
-        write_json(traces if asked.kind == "format" else traces[0])
-    return _faults(seen)
+    from tagwire_cli.explaining.explained import lazy_trace
+
+    faults: list[str] = []
+
+    def rows() -> Iterator[Any]:
+        """A value for each unit; what was written of one is let go before the next is read."""
+        for one in units:
+            faults.extend(_faults([one]))
+            if is_many or asked.kind == "guess":
+                yield one.to_json()
+            else:
+                yield from map(lazy_trace, one.traces)
+
+    write_json_lazily(rows(), is_list=is_many or asked.kind == "format")
+    return faults
 
 
 def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
     from tagwire_cli.explaining.page import render_page
 
     seen = list(units)
+    if asked.kind == "format":  # the batches of an input are one section
+        seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     write_bytes(render_page(seen, error_note(asked.registry)).encode())
     return _faults(seen)
 
@@ -158,7 +181,7 @@ def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list
     colour = wants_colour(when)
     faults = []
     for number, one in enumerate(units):
-        if number:
+        if number and asked.kind != "format":
             write_bytes(b"\n")
         print_text(list(facts_of(one)), one.traces, error_note(asked.registry), colour=colour)
         faults += _faults([one])

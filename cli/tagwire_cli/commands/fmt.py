@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.shown import printable
 from tagwire_cli.diagnostics import count, print_error
+from tagwire_cli.echo import say, say_patch
 from tagwire_cli.input_bytes import read_bytes
+from tagwire_cli.output import write_bytes
+from tagwire_cli.spec_paths import STDIN, spec_paths
 
 if TYPE_CHECKING:
     from tagwire_generator.options import SpecOptions
     from tagwire_generator.settings import Settings
 
 __all__ = ["command"]
-
-_STDIN = "-"
 
 
 @click.command("fmt")
@@ -27,9 +29,10 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     """Write message specs in their canonical order and form.
 
     PATH is a spec, a folder of specs, or - for standard input to standard
-    output; without any, all spec sets of this project are meant. What a spec
-    says is not changed, and comments are kept: above what they stand above, or
-    behind it. Specs with errors, record formats and registers are left as they are.
+    output; without any, all spec sets of this project are meant, and a folder
+    above spec sets stands for those. What a spec says is not changed, and
+    comments are kept: above what they stand above, or behind it. Specs with
+    errors, record formats and registers are left as they are.
 
     \b
     Examples:
@@ -52,40 +55,39 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             print_error(error)
             continue
         changed += formatted != text
-        if name == _STDIN and not (check or diff):
-            click.echo(formatted, nl=False)
+        if name == STDIN and not (check or diff):
+            write_bytes(formatted.encode())
         elif formatted != text:
             _tell(name, text, formatted, check=check, diff=diff)
             if not (check or diff):
                 write_atomically(Path(name), formatted)
     verb = "would change" if check or diff else "changed"
     left = f", {failed} left as they are" if failed else ""
-    click.echo(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
+    say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
     if failed or (changed and check):
         raise click.exceptions.Exit(1)
 
 
 def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     if diff:
-        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}")
-        for line in lines:
-            click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)
+        shown = printable(name)
+        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{shown}", f"b/{shown}")
+        say_patch("".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines))
     else:
-        click.echo(f"{'would format' if check else 'formatted'} {name}", err=True)
+        say(f"{'would format' if check else 'formatted'} {name}", err=True)
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Names and texts of the specs to be formatted, each once."""
     from tagwire_generator.spec_files import find_specs
 
-    folders = [each.source_name(each.specs) for each in settings.sets] if not paths else []
     seen: set[Path] = set()
-    for path in [*paths, *(str(settings.root / folder) for folder in folders)]:
-        if path == _STDIN:
+    for path in spec_paths(settings, paths):
+        if path == STDIN:
             yield path, _decoded(read_bytes(path, is_hex=False), path)
             continue
         place = Path(path)
-        for file in [each.path for each in find_specs(place)] if place.is_dir() else [place]:
+        for file in [place] if place.is_file() else [each.path for each in find_specs(place)]:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield _shown(file), _decoded(file.read_bytes(), str(file))
@@ -108,5 +110,5 @@ def _decoded(data: bytes, name: str) -> str:
 def _options(settings: "Settings", name: str) -> "SpecOptions":
     from tagwire_generator.options import SpecOptions
 
-    spec_set = None if name == _STDIN else settings.set_of(Path(name))
+    spec_set = None if name == STDIN else settings.set_of(Path(name))
     return spec_set.options if spec_set else SpecOptions()

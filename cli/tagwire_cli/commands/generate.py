@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire.shown import printable
 from tagwire_cli import completion
 from tagwire_cli.diagnostics import count, print_problems, summary
+from tagwire_cli.echo import say, say_patch
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -57,6 +59,9 @@ def command(
     is gone are deleted; a file that tagwire did not write is never touched. If
     any spec has an error, nothing is written at all.
 
+    In a commit hook, --check and --exit-non-zero-on-change also fail for specs
+    and modules that git neither knows nor ignores.
+
     \b
     Settings, with paths relative to pyproject.toml:
       [[tool.tagwire.sets]]
@@ -77,13 +82,14 @@ def command(
     changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
     if diff:
         for spec_set, change in changes:
-            click.echo(change.diff(spec_set.source_name(change.path)), nl=False)
+            say_patch(change.diff(printable(spec_set.source_name(change.path))))
     writes = not (check or diff)
     if writes:
         for _, plan in plans:
             plan.apply()
     _report(plans, writes=writes)
-    if changes and (check or exit_non_zero_on_change):
+    unknown = _unknown_to_git(plans) if check or exit_non_zero_on_change else False
+    if (changes and (check or exit_non_zero_on_change)) or unknown:
         raise click.exceptions.Exit(1)
 
 
@@ -126,22 +132,41 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
-        click.echo(f"\n{summary(problems)}; nothing was written", err=True)
+        say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
     if problems:  # warnings never stop generation, and would bury what it has to say
-        click.echo(f"{summary(problems)}; `tagwire validate` shows them", err=True)
+        say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
+
+
+def _unknown_to_git(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
+    """In a commit hook, tell specs and modules that are there and that the commit will lack."""
+    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.work_tree import is_hook, unknown_files
+
+    if not is_hook(os.environ):
+        return False
+    unknown: dict[Path, str] = {}
+    for spec_set, plan in plans:
+        specs = [spec.path for folder in spec_set.sources for spec in find_specs(folder)]
+        made = [path for path in plan.files if path.is_file()]
+        unknown |= {path: spec_set.source_name(path) for path in unknown_files([*specs, *made])}
+    for name in unknown.values():
+        say(f"git does not know {name}", err=True)
+    if unknown:
+        say(f"{count(len(unknown), 'file')} would be missing from the commit; `git add` or ignore", err=True)
+    return bool(unknown)
 
 
 def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     words = _DONE if writes else _WOULD
     for spec_set, plan in plans:
         for change in plan.changes:
-            click.echo(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+            say(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
     number = sum(len(plan.changes) for _, plan in plans)
     if not number:
-        click.echo(f"{count(len(plans), 'package')} up to date", err=True)
+        say(f"{count(len(plans), 'package')} up to date", err=True)
     elif writes:
-        click.echo(f"{count(number, 'file')} changed", err=True)
+        say(f"{count(number, 'file')} changed", err=True)
     else:
-        click.echo(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)
+        say(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import click
 
+from tagwire_cli.echo import say
+
 __all__ = ["command"]
 
 
@@ -28,4 +30,4 @@ def command(ctx: click.Context, words: Sequence[str]) -> None:
         if found is None:  # an option
             raise click.UsageError(f"{word!r} is no command")
         asked = click.Context(found, info_name=word, parent=asked)
-    click.echo(asked.get_help())
+    say(asked.get_help(), lines=True)

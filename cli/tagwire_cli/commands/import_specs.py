@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.progress import progress_bar
 
 __all__ = ["command"]
@@ -61,6 +62,6 @@ def command(sources: Sequence[Path], out: Path, component: str | None, error_cod
             done += 1
 
         report = import_release(sources, out, component=component, progress=progress)
-    click.echo(str(report))
+    say(report, lines=True)
     if error_codes is not None:
-        click.echo(f"{error_codes}: the error codes of {import_error_codes(list(sources), error_codes)}")
+        say(f"{error_codes}: the error codes of {import_error_codes(list(sources), error_codes)}")

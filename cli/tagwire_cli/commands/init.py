@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 
 __all__ = ["command"]
 
@@ -38,12 +39,12 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
         verb = "added to" if target.exists() else "wrote"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-        click.echo(f"{verb} {target}", err=True)
-    click.echo(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
+        say(f"{verb} {target}", err=True)
+    say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
     if project.hooks:
-        click.echo(f"{folder / HOOKS} is there already; add to it what you want of:\n\n{project.hooks}", err=True)
+        say(f"{folder / HOOKS} is there already; add to it what you want of:\n\n{project.hooks}", err=True, lines=True)
     where = "" if folder == Path() else f"cd {folder}; "
-    click.echo(f"next: {where}pytest, then edit message_specs and `tagwire generate`", err=True)
+    say(f"next: {where}pytest, then edit message_specs and `tagwire generate`", err=True)
 
 
 def _generate(folder: Path) -> int:

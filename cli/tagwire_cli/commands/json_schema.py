@@ -6,6 +6,9 @@ from typing import Final
 
 import click
 
+from tagwire_cli.echo import say
+from tagwire_cli.output import write_bytes
+
 __all__ = ["SCHEMAS", "command"]
 
 SCHEMAS: Final = {
@@ -53,9 +56,9 @@ def command(words: Sequence[str]) -> None:
     """
     name = " ".join(words)
     if not words:
-        click.echo("\n".join(SCHEMAS))
+        say("\n".join(SCHEMAS), lines=True)
     elif name in SCHEMAS:
         folder = files("tagwire_cli") / "json_schemas"
-        click.echo((folder / f"{SCHEMAS[name]}.json").read_text(encoding="utf-8"), nl=False)
+        write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
         raise click.BadParameter(f"{name!r} prints no JSON; there are {', '.join(SCHEMAS)}", param_hint="COMMAND")

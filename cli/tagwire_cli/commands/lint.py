@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.designs import output_options, read_design, tell
+from tagwire_cli.designs import output_options, read_design, refuse_unjudged, tell
 from tagwire_cli.diagnostics import count
 
 __all__ = ["command"]
@@ -16,8 +16,9 @@ __all__ = ["command"]
 def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """Say what a record format will cost its readers and writers.
 
-    FILE is a spec, or a folder of them; only record formats are looked at. The
-    rules have ids (TL01 and on), which `tagwire rule` explains.
+    FILE is a spec, or a folder of them; only record formats are looked at, and
+    there must be one. The rules have ids (TL01 and on), which `tagwire rule`
+    explains.
 
     \b
     Examples:
@@ -27,5 +28,7 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     from tagwire_generator.lint import lint
 
     formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
+    if not formats:
+        refuse_unjudged(" and ".join(paths), "no record format, and lint judges nothing else")
     findings = [finding for spec in formats for finding in lint(spec)]
     tell(findings, "json" if as_json else form, count(len(formats), "record format"))

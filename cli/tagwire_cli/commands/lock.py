@@ -9,6 +9,7 @@ import click
 
 from tagwire_cli.commands.breaking import options_for, read_path
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.findings import finding_text, findings_summary, print_findings
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
+    from tagwire_generator.output import write_atomically
     from tagwire_generator.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -67,13 +69,13 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
         name = os.path.relpath(file)
         text = str(lock)
         if file.is_file() and file.read_bytes() == text.encode():
-            click.echo(f"{name} is up to date with {specs}", err=True)
+            say(f"{name} is up to date with {specs}", err=True)
             continue
         changed += 1
         if not check:
-            _write(file, text)
+            write_atomically(file, text)
         verb = "would change" if check else "written"
-        click.echo(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
+        say(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
     if check and changed:
         raise click.exceptions.Exit(1)
 
@@ -110,8 +112,8 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     refused = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
     if refused:
         print_findings([(finding_text(each), each.severity) for each in refused])
-        click.echo(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
-        click.echo("nothing was written; --accept-breaking releases it all the same", err=True)
+        say(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
+        say("nothing was written; --accept-breaking releases it all the same", err=True)
         raise click.exceptions.Exit(1)
     return updated_lock(old, texts, options)
 
@@ -122,10 +124,3 @@ def _left(settings: "Settings", check: "Check") -> list["Finding"]:
 
     judged = judge(check.findings(), settings.exemptions, datetime.date.today())
     return [each for each in judged.findings if each.severity in _REFUSED]
-
-
-def _write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    draft = file.with_name(f".{file.name}.new")
-    draft.write_bytes(text.encode())
-    draft.replace(file)

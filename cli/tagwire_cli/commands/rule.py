@@ -7,6 +7,7 @@ from itertools import takewhile
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.echo import say
 
 __all__ = ["command"]
 
@@ -33,14 +34,14 @@ def command(rule_id: str | None) -> None:
     from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
 
     if rule_id is not None and rule_id.upper() in LOG_RULES:
-        click.echo(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")
+        say(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")
         return
     rules: dict[str, Rule[Severity] | Rule[Impact] | Rule[DesignSeverity]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     if rule_id is None:
         for each in rules.values():
-            click.echo(f"{each.id}  {each.severity:8}  {each.title}")
+            say(f"{each.id}  {each.severity:8}  {each.title}")
         for name, text in LOG_RULES.items():
-            click.echo(f"{name}  {'log':8}  {text}")
+            say(f"{name}  {'log':8}  {text}")
         return
     rule = rules.get(rule_id.upper())
     if rule is None:
@@ -48,12 +49,12 @@ def command(rule_id: str | None) -> None:
         near = difflib.get_close_matches(rule_id.upper(), family, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}`tagwire rule` lists them all", param_hint="ID")
-    click.echo(f"{rule.id} ({rule.severity}): {rule.title}\n")
-    click.echo(textwrap.fill(rule.explanation, 88))
+    say(f"{rule.id} ({rule.severity}): {rule.title}\n", lines=True)
+    say(textwrap.fill(rule.explanation, 88), lines=True)
     example = EXAMPLES[rule.id]
     for title, text in (("released", example.old), ("bad", example.bad), ("good", example.good)):
         if text:
-            click.echo(f"\n{title}:\n" + textwrap.indent("\n".join(example_lines(text)), "    "))
+            say(f"\n{title}:\n" + textwrap.indent("\n".join(example_lines(text)), "    "), lines=True)
 
 
 def _letters(rule_id: str) -> str:

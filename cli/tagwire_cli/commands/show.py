@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli import completion
+from tagwire_cli.echo import say
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
 
@@ -89,12 +90,12 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: b
         write_json({**_head(message), "fields": fields, "history": [step.as_dict() for step in steps]})
         return
     for line in _title(message):
-        click.echo(line)
+        say(line)
     rows = [_cells(row, depth) for row, depth in _walk(message, 0)]
     if rows:
-        click.echo()
+        say()
         print_table(_BY_VERSIONS, rows)
-    click.echo()
+    say()
     has_releases = any(step.releases for step in steps)
     columns = _HISTORY if has_releases else (_HISTORY[0], _HISTORY[2])
     cells = ((str(step.version), step.spans(), step.change) for step in steps)
@@ -138,10 +139,11 @@ def _walk(struct: "type[Struct]", depth: int) -> Iterator[tuple["FieldRow", int]
 
 def _cells(row: "FieldRow", depth: int) -> tuple[str, ...]:
     compact = "" if row.flexible is None else f", compact in {row.flexible}"
+    formats = "".join(f", {format} in {versions}" for versions, format in row.record_formats)
     tag = "" if row.tag is None else str(row.tag) if row.tagged == row.versions else f"{row.tag} in {row.tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact,
+        row.type + compact + formats,
         str(row.versions),
         str(row.nullable) if row.nullable else "",
         tag,
@@ -164,6 +166,8 @@ def _field(row: "FieldRow") -> dict[str, Any]:
     }
     if row.flexible is not None:
         facts["flexibleVersions"] = str(row.flexible)
+    if row.record_formats:
+        facts["recordFormats"] = {str(versions): format for versions, format in row.record_formats}
     if row.struct is not None:
         facts["fields"] = [_field(inner) for inner in row.struct.FIELDS]
     return facts
@@ -179,7 +183,7 @@ def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> No
     if as_json:
         write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
         return
-    click.echo(f"{message.NAME} v{version}: at least {root.minimum} bytes")
+    say(f"{message.NAME} v{version}: at least {root.minimum} bytes")
     _print_wire(root)
 
 
@@ -188,18 +192,19 @@ def _show_format(found: "type[RecordFormat]", *, as_json: bool) -> None:
     if as_json:
         write_json({"name": found.NAME, "format": found.FORMAT, "minimumSize": root.minimum, **_struct(root)})
         return
-    click.echo(f"{found.NAME}: record format {found.FORMAT}, at least {root.minimum} bytes")
+    say(f"{found.NAME}: record format {found.FORMAT}, at least {root.minimum} bytes")
     _print_wire(root)
 
 
 def _print_wire(root: "StructLayout") -> None:
     rows = list(_wire_rows(root, 0))
     if rows:
-        click.echo()
+        say()
         print_table(_IN_WIRE_ORDER, rows)
     if root.missing:
         lacking = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
-        click.echo(f"\nNot in this version: {lacking}")
+        say()
+        say(f"Not in this version: {lacking}")
 
 
 def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:

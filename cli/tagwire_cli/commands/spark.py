@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from tagwire_cli.command_table import CommandTable
+from tagwire_cli.echo import say
 
 __all__ = ["SPARK_COMMANDS", "command"]
 
@@ -22,7 +23,7 @@ SPARK_COMMANDS: Final = {
 
 def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(Path(__file__).parents[1] / "spark_submit.py")
+        say(Path(__file__).parents[1] / "spark_submit.py")
         ctx.exit()
 
 

@@ -1,7 +1,6 @@
 """`tagwire validate`: specs against the rules of the language, without generating anything."""
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import read_bytes
 from tagwire_cli.progress import progress_bar
 from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
+from tagwire_cli.spec_paths import STDIN, spec_paths
 
 if TYPE_CHECKING:
     from tagwire_generator.options import SpecOptions
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_STDIN = "-"
-
 
 @click.command("validate")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--allow-tag-gaps", is_flag=True, help="Tags need not count up from 0.")
 @click.option("--allow-struct-arrays", is_flag=True, help="Draft dialect: optional fields may be arrays of structs.")
-def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_arrays: bool) -> None:
+@click.option("--allow-unanswered-versions", is_flag=True, help="Requests may have versions that their responses lack.")
+def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
     """Hold message specs against the rules of the spec language.
 
     PATH is a spec, a folder of specs, or - for a spec on standard input;
-    without any, all spec sets of this project are read. The rules about a
-    folder (API keys, pairs of request and response) apply to folders only.
-    Specs of a set in [tool.tagwire] are read with the options of that set.
+    without any, all spec sets of this project are read, and a folder above spec
+    sets stands for those. The rules about a folder (API keys, pairs of request
+    and response) apply to folders only. Specs of a set in [tool.tagwire] are
+    read with the options of that set.
 
     \b
     Examples:
@@ -47,8 +48,8 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
     settings = load(find_root(Path.cwd()))
     problems: list[Problem] = []
     number = 0
-    for name in _chosen(settings, paths):
-        options = _options(settings, name, allow_tag_gaps, allow_struct_arrays)
+    for name in spec_paths(settings, paths):
+        options = _options(settings, name, allowed)
         read, found = _validate(name, options)
         number += read
         problems += found
@@ -60,31 +61,22 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
         print_sarif([of_problem(problem) for problem in problems])
     else:
         print_problems(problems, err=False)
-        click.echo(f"{summary(problems)} in {count(number, 'spec')}", err=True)
+        say(f"{summary(problems)} in {count(number, 'spec')}", err=True)
     if any(problem.severity == "error" for problem in problems):
         raise click.exceptions.Exit(1)
 
 
-def _chosen(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """The paths to read: all sets if none is given, and the sets below a folder that is not one itself."""
-    chosen: list[str] = []
-    for path in paths or [str(settings.root)]:
-        place = Path(path).resolve()
-        below = [each.specs for each in settings.sets if each.specs != place and each.specs.is_relative_to(place)]
-        chosen += [path] if path == _STDIN or not below else map(os.path.relpath, below)
-    return list(dict.fromkeys(chosen))
-
-
-def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: bool) -> "SpecOptions":
+def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
     """The options of the set that a path belongs to, and what the command line allows beside them."""
     from tagwire_generator.options import SpecOptions
 
-    spec_set = None if name == _STDIN else settings.set_of(Path(name))
+    spec_set = None if name == STDIN else settings.set_of(Path(name))
     options = spec_set.options if spec_set else SpecOptions()
     return replace(
         options,
-        tag_gaps=options.tag_gaps or tag_gaps,
-        allow_struct_arrays=options.allow_struct_arrays or struct_arrays,
+        tag_gaps=options.tag_gaps or allowed["allow_tag_gaps"],
+        allow_struct_arrays=options.allow_struct_arrays or allowed["allow_struct_arrays"],
+        unanswered_versions=options.unanswered_versions or allowed["allow_unanswered_versions"],
     )
 
 
@@ -92,11 +84,11 @@ def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
     from tagwire_generator.reader import read_data, read_file
 
-    if name == _STDIN:
-        return 1, list(read_data(read_bytes(_STDIN, is_hex=False), file="<stdin>", options=options).problems)
-    if Path(name).is_dir():
-        return _validate_folder(Path(name), options)
-    return 1, list(read_file(name, options=options).problems)
+    if name == STDIN:
+        return 1, list(read_data(read_bytes(STDIN, is_hex=False), file="<stdin>", options=options).problems)
+    if Path(name).is_file():
+        return 1, list(read_file(name, options=options).problems)
+    return _validate_folder(Path(name), options)
 
 
 def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
@@ -107,13 +99,15 @@ def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["P
     specs = find_specs(folder)
     problems: list[Problem] = []
     summaries = []
+    registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
             result = read_file(spec.path, component=spec.component, options=options)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
+            registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    if len(summaries) == len(specs):  # else a request would seem to lack the response that can't be read
+    if len(summaries) + registers == len(specs):  # else a request would seem to lack the response that can't be read
         problems += check_set(summaries, options)
     return len(specs), problems

@@ -14,6 +14,7 @@ from tagwire_cli.output import write_json
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire.log.whatif import WhatIf
+    from tagwire.records import FormatSet
 
 __all__ = ["command", "tell_whatif"]
 
@@ -31,7 +32,7 @@ def command(
     html: Path | None,
     top: int,
     as_json: bool,
-    format: str,
+    format: "FormatSet",
     limits: Sequence[str],
 ) -> None:
     """Measure what logs would be in FORMAT; nothing is written but the page.

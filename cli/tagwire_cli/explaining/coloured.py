@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tagwire.annotations import BYTES_A_LINE, annotate, annotated_lines
+from tagwire.shown import printable
 from tagwire.tracer import Node, Trace
 from tagwire_cli.diagnostics import is_coloured
 from tagwire_cli.output import write_bytes
@@ -44,6 +45,7 @@ def wants_colour(when: str) -> bool:
 
 def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
     """The facts as comments, and the annotated bytes below them."""
+    facts = [printable(fact) for fact in facts]
     if not colour:
         text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
         write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -1,12 +1,12 @@
 """One input explained: its traces, and what was guessed about it; for people as lines, for programs as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tagwire.guessing import Candidate, Guess
-from tagwire.tracer import Trace
+from tagwire.tracer import Node, Trace
 
-__all__ = ["Explained", "explained", "facts_of", "how_to_explain"]
+__all__ = ["Explained", "explained", "facts_of", "how_to_explain", "lazy_trace"]
 
 _LISTED = 8
 """Candidates that are listed where none is clearly ahead."""
@@ -39,10 +39,33 @@ class Explained(NamedTuple):
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """Title, candidates (where it was guessed) and traces."""
+        """Title, candidates (where it was guessed) and traces, for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
         refused = {"error": self.error} if self.error else {}
-        return {"title": self.title, **refused, **guessed, "traces": [trace.to_json() for trace in self.traces]}
+        return {"title": self.title, **refused, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
+
+
+class _Children(list[Any]):
+    """The fields of a tree as JSON-able values, each made when it is asked for: all at once would take much memory."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(_lazy, self._nodes)
+
+
+def _lazy(node: Node) -> dict[str, Any]:
+    return {**node.facts(), "children": _Children(node.children)}
+
+
+def lazy_trace(trace: Trace) -> dict[str, Any]:
+    """What `Trace.to_json` gives, for `write_json_lazily`."""
+    return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, guess: Guess) -> Explained:

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 import click
 
 from tagwire.frames import FrameSplitter
-from tagwire.network_captures import MAGIC, network_frames
+from tagwire.network_captures import MAGIC, NetworkGap, network_frames
+from tagwire.registry import Registry
 from tagwire_cli.input_bytes import InputError
 
 __all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
@@ -35,6 +36,8 @@ class Frame(NamedTuple):
     """None where nobody says."""
     api: tuple[int, int] | None = None
     """Of a response: API key and version of its request."""
+    fault: str = ""
+    """Why there is no frame: where a capture has a gap."""
 
 
 def is_stream(data: bytes) -> bool:
@@ -72,15 +75,19 @@ def is_capture(data: bytes) -> bool:
         return False
 
 
-def captured_frames(data: bytes, port: int) -> Iterator[Frame]:
+def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Frame]:
     """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
     responses api_key and api_version. There `run` and `conn` tell connections apart.
 
-    A response is of its request's API and version. Raises InputError for a line that is no frame, CaptureError.
+    A response is of its request's API and version. A gap in a network capture stands in its place, as a fault.
+    Raises InputError for a line that is no frame, CaptureError.
     """
-    rows = list(_network(data, port) if data[:4] in MAGIC else _lines(data))
+    rows = list(_network(data, port, registry) if data[:4] in MAGIC else _lines(data))
     asked: dict[tuple[str, bytes], tuple[int, int]] = {}
     for connection, frame in rows:
+        if frame.fault:
+            yield frame
+            continue
         number = frame.data[4:8] if frame.is_request else frame.data[:4]
         if frame.is_request:
             key, version = frame.data[:2], frame.data[2:4]
@@ -93,10 +100,15 @@ def captured_frames(data: bytes, port: int) -> Iterator[Frame]:
             yield frame if frame.api else frame._replace(api=asked.get((connection, number)))
 
 
-def _network(data: bytes, port: int) -> Iterator[tuple[str, Frame]]:
-    for number, (connection, is_request, frame, _) in enumerate(network_frames(BytesIO(data), port), 1):
-        title = f"frame {number}, {'request' if is_request else 'response'}, {connection}"
-        yield connection, Frame(number, title, frame, is_request)
+def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, Frame]]:
+    """In the order of time: what stands behind a gap is found late."""
+    found = sorted(network_frames(BytesIO(data), port, registry), key=lambda each: each.time)
+    for number, each in enumerate(found, 1):
+        title = f"frame {number}, {'request' if each.is_request else 'response'}, {each.connection}"
+        if isinstance(each, NetworkGap):
+            yield each.connection, Frame(number, title, b"", fault=str(each))
+        else:
+            yield each.connection, Frame(number, title, each.data, each.is_request)
 
 
 def _lines(data: bytes) -> Iterator[tuple[str, Frame]]:

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tagwire.annotations import Row, rows_of, title_of
 from tagwire.tracer import Node, Trace
+from tagwire_cli.echo import shown_value
 from tagwire_cli.explaining.explained import Explained, facts_of
 
 __all__ = ["FIELDS", "RUN", "render_page"]
@@ -102,6 +103,7 @@ def render_page(units: Sequence[Explained], note: Note | None = None) -> str:
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=shown_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -1,6 +1,6 @@
 """Which bytes are explained as what: from the words of the command line to one `Explained` for each unit of the input.
 
-A unit is a message, a frame, or all batches of an input. Units are read one
+A unit is a message, a frame, or a batch. Units are read one
 after the other and do not know each other: where one is at fault, the next is
 read all the same, as long as its place is known.
 """
@@ -13,8 +13,9 @@ import click
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.guessing import guess
 from tagwire.limits import Limits
+from tagwire.records.format_set import FormatSet
 from tagwire.registry import Registry
-from tagwire.tracer import trace, trace_request, trace_response
+from tagwire.tracer import Trace, trace, trace_request, trace_response
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.forms import bytes_of
 from tagwire_cli.explaining.frames import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
@@ -35,7 +36,10 @@ class Asked(NamedTuple):
     """One of `KINDS`."""
     words: Sequence[str]
     """The arguments: what names the message, and behind it the file."""
-    format_name: str
+    formats: FormatSet
+    records: str | None
+    """The format of the records in messages; None: the one that the spec of each names."""
+    opens_records: bool
     strict: bool
     limits: Limits
 
@@ -51,30 +55,33 @@ class Input(NamedTuple):
     """Where the brokers of a network capture listen."""
 
 
-def way_of(asked: Asked) -> tuple[Way, Sequence[str]]:
-    """How to explain a unit, and the words behind those that say so. Raises click.UsageError."""
+def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
+    """How to explain a unit, and the words behind those that say so. Raises click.UsageError.
+
+    None for batches: where one ends is known when it was read.
+    """
     if asked.kind in ("message", "response"):
         return _of_version(asked)
     ways: dict[str, Way] = {
         "request": lambda frame: _as_request(asked, frame),
-        "format": lambda frame: _as_batches(asked, frame),
         "guess": lambda frame: _guessed(asked, frame),
         "capture": lambda frame: _captured(asked, frame),
     }
-    return ways[asked.kind], asked.words
+    return ways.get(asked.kind), asked.words
 
 
-def explain_units(asked: Asked, way: Way, given: Input) -> tuple[bool, Iterator[Explained]]:
+def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, Iterator[Explained]]:
     """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
     data = given.data
     if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
-        return True, _each(wanted(captured_frames(data, given.port), given.only), lambda frame: _captured(asked, frame))
+        frames = captured_frames(data, given.port, asked.registry)
+        return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
     data = bytes_of(data, given.form)
-    if given.has_sizes or (asked.kind == "guess" and is_stream(data)):
+    if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
         return True, _each(wanted(stream_frames(data), given.only), way)
     if given.only is not None:
         raise click.UsageError("--only is for many frames: with --frames or --capture.")
-    return False, iter([way(Frame(1, "", data))])
+    return False, _batches(asked, data) if way is None else iter([way(Frame(1, "", data))])
 
 
 def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
@@ -107,8 +114,8 @@ def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     if not is_response:
         require_version(message, version)
         return (
-            lambda frame: Explained(
-                frame.title, (trace(message, frame.data, version, strict=asked.strict, limits=asked.limits),)
+            lambda frame: _opened(
+                asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
             ),
             files,
         )
@@ -120,28 +127,46 @@ def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
 
 
 def _as_request(asked: Asked, frame: Frame) -> Explained:
-    seen = trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits)
-    return Explained(frame.title, (seen,))
+    return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
 
 
 def _as_response(asked: Asked, frame: Frame, api: tuple[int, int]) -> Explained:
     seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
+    return _opened(asked, frame, seen)
+
+
+def _opened(asked: Asked, frame: Frame, seen: Trace) -> Explained:
+    """A message or frame, with its records opened."""
+    _open(asked, seen)
     return Explained(frame.title, (seen,))
 
 
-def _as_batches(asked: Asked, frame: Frame) -> Explained:
-    """All batches, up to the first that is at fault."""
+def _open(asked: Asked, seen: Trace) -> None:
+    if asked.opens_records and seen.message_name in asked.registry:
+        from tagwire.records.opening import open_records
+
+        message = asked.registry[seen.message_name]
+        open_records(seen, message, format=asked.records, strict=asked.strict, limits=asked.limits)
+
+
+def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
+    """Each batch, up to the first that is at fault."""
     from tagwire.records.tracing import trace_batches
 
-    seen = trace_batches(frame.data, asked.format_name, strict=asked.strict, limits=asked.limits)
-    return Explained(frame.title, tuple(seen))
+    for seen in trace_batches(data, asked.formats, strict=asked.strict, limits=asked.limits):
+        yield Explained("", (seen,))
 
 
 def _guessed(asked: Asked, frame: Frame) -> Explained:
-    return explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+    found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+    for seen in found.traces:
+        _open(asked, seen)
+    return found
 
 
 def _captured(asked: Asked, frame: Frame) -> Explained:
+    if frame.fault:
+        return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:
         return _as_request(asked, frame)
     return _as_response(asked, frame, frame.api) if frame.api else _guessed(asked, frame)

@@ -3,14 +3,16 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_options import format_option, json_option, paths_argument
-from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
+from tagwire_cli.log_options import format_option, json_option, output_options, paths_argument
+from tagwire_cli.log_paths import byte_progress, log_folders, target_of, work_of
 from tagwire_cli.output import Column, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
@@ -67,22 +69,27 @@ def rule_options(function: F) -> F:
 
 @click.command("compact")
 @paths_argument
-@click.option(
-    "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
-)
+@output_options
 @click.option("--explain", "is_explained", is_flag=True, help="Each record with what became of it, and why.")
 @rule_options
 @format_option
 @json_option
 @limit_option
 def command(
-    paths: Sequence[Path], output: Path, is_explained: bool, as_json: bool, limits: Sequence[str], **rules: Any
+    paths: Sequence[Path],
+    output: Path,
+    resumes: bool,
+    is_explained: bool,
+    as_json: bool,
+    limits: Sequence[str],
+    **rules: Any,
 ) -> None:
     """Write partitions to DIR with the last record of every key, by the rule of a broker's cleaner.
 
     A PATH is the folder of a partition, or a folder above partitions. Tombstones
     and markers stay until their time has come; offsets do not change. The active
-    segment and what stands behind an open transaction are left alone.
+    segment and what stands behind an open transaction are left alone. A run that
+    was stopped goes on with --resume.
 
     With --json, an object a partition: partition, compacted_to, because, keys,
     segments with file, batches, records, bytes, new_batches, new_records,
@@ -99,7 +106,7 @@ def command(
     rules["now"] = int(time.time() * 1000) if rules["now"] is None else rules["now"]
     compaction = Compaction(limits=limits_of(limits), **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
-    for report in _compacted(paths, output, compaction, explain):
+    for report in _compacted(paths, output, compaction, explain, resumes=resumes):
         tell_compaction(report, as_json=as_json)
 
 
@@ -116,17 +123,20 @@ def _compacted(
     output: Path,
     compaction: "Compaction",
     explain: "Callable[[Segment, Record, str], None] | None",
+    *,
+    resumes: bool,
 ) -> "Iterator[CompactReport]":
     """Compact the partitions in and below folders; what the broker keeps beside them comes along."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import carry_directory_files
 
     folders: list[tuple[Path, Path]] = []
-    for path in paths:
-        found = partitions_below(path, "compacted")
-        with byte_progress("compact", found, _ROUNDS, prints_all_along=explain is not None) as tell:
-            for partition in found:
-                yield compact_partition(partition, target_of(partition, path, output), compaction, tell, explain)
+    place = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "compacted", place, resumes=resumes):
+        partitions = [partition for partition, _ in left]
+        with byte_progress("compact", partitions, _ROUNDS, prints_all_along=explain is not None) as tell:
+            for partition, target in left:
+                yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
         # After each path, so that what is written is whole if a later one fails.
         carry_directory_files(folders, keeps_producers=True)
@@ -162,9 +172,9 @@ def _print(report: "CompactReport") -> None:
     rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
     rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
     if rows:
-        click.echo()
+        say()
         print_table(_REASONS, rows)
-        click.echo()
+        say()
     write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
 
 

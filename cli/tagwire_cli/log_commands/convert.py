@@ -1,20 +1,30 @@
 """`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_options import conversion_options, format_option, json_option, new_format_option, paths_argument
-from tagwire_cli.log_paths import byte_progress, log_folders, partitions_below, target_of
+from tagwire_cli.log_options import (
+    conversion_options,
+    format_option,
+    json_option,
+    new_format_option,
+    output_options,
+    paths_argument,
+)
+from tagwire_cli.log_paths import byte_progress, log_folders, target_of, work_of
 from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.log.loss_report import LossReport
+    from tagwire.records import FormatSet
 
 __all__ = ["command", "tell_conversion"]
 
@@ -33,9 +43,7 @@ _COLUMNS = (
 @paths_argument
 @new_format_option(help="The new format; as it is unless given.")
 @conversion_options
-@click.option(
-    "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where the partitions are written."
-)
+@output_options
 @format_option
 @json_option
 @limit_option
@@ -46,7 +54,8 @@ def command(
     batch_bytes: int | None,
     batch_records: int | None,
     output: Path,
-    format: str,
+    resumes: bool,
+    format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
 ) -> None:
@@ -59,7 +68,8 @@ def command(
 
     What the format can't carry is told, each kind of loss once. With --json, an
     object a segment: file, batches, records, bytes, new_batches, new_bytes,
-    left_out, losses. A partition appears in DIR when all of it is written.
+    left_out, losses. A partition appears in DIR when all of it is written. A run
+    that was stopped goes on with --resume.
 
     \b
     Examples:
@@ -70,7 +80,7 @@ def command(
     from tagwire.log.rebatching import BatchSize
 
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
-    tell_conversion(_converted(paths, output, conversion), as_json=as_json)
+    tell_conversion(_converted(paths, output, conversion, resumes=resumes), as_json=as_json)
 
 
 def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
@@ -92,16 +102,18 @@ def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> Non
         raise click.exceptions.Exit(1)
 
 
-def _converted(paths: "Iterable[Path]", output: Path, conversion: "Conversion") -> "Iterator[ConvertReport]":
+def _converted(
+    paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
+) -> "Iterator[ConvertReport]":
     """Convert the partitions in and below folders; what the broker keeps beside them comes along."""
     from tagwire.log.convert import carry_directory_files, convert_partition
 
     folders: list[tuple[Path, Path]] = []
-    for path in paths:
-        found = partitions_below(path, "converted")
-        with byte_progress("convert", found) as tell:
-            for partition in found:
-                yield from convert_partition(partition, target_of(partition, path, output), conversion, tell)
+    place = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "converted", place, resumes=resumes):
+        with byte_progress("convert", [partition for partition, _ in left]) as tell:
+            for partition, target in left:
+                yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
         # After each path, so that what is written is whole if a later one fails.
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
@@ -116,4 +128,4 @@ def _tell(losses: "LossReport") -> None:
     """Each kind of loss, with where it was met first."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
-        click.echo(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)
+        say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

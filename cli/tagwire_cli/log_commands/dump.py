@@ -14,6 +14,7 @@ from tagwire_cli.packages import find_registry, package_option
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -34,17 +35,19 @@ def command(
     from_log_start: bool,
     with_messages: bool,
     partial: bool,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
     package: str | None,
 ) -> None:
     """Print the records of segments, a line each.
 
-    With --json, an object a record: file, baseOffset, magic, compression,
-    timestampType, isTransactional, isControl, producerId, producerEpoch,
-    baseSequence, offset, timestamp, key and value (base64 or null), headers
-    (pairs of a key and base64 or null). With --messages also `message`: type,
+    Offset, timestamp, key, value, headers and attributes by their names, with tabs
+    between them. With --json, an object a record: file, baseOffset, magic,
+    compression, timestampType, isTransactional, isControl, deleteHorizonMs,
+    producerId, producerEpoch, baseSequence, offset, timestamp, key and value
+    (base64 or null), headers (pairs of a key and base64 or null), hasHeaders,
+    isTombstone (by the flag where the format has one). With --messages also `message`: type,
     version, key and value by their fields.
 
     What stands before a fault is printed; then it is told, and the exit status is 1.

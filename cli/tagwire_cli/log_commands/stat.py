@@ -14,6 +14,7 @@ from tagwire_cli.output import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -27,6 +28,7 @@ _COLUMNS = (
     Column("to"),
     Column("formats"),
     Column("codecs"),
+    Column("attributes"),
 )
 
 
@@ -35,12 +37,14 @@ _COLUMNS = (
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count what segments hold: batches, records, formats, codecs, offsets, timestamps.
 
-    Times are UTC. With --json, an object a file, which also has the bytes of keys
-    and values, the numbers of transactional, control and empty batches, of
-    tombstones and of producers.
+    Times are UTC. Of attributes, append time, transactional, control and delete
+    horizon count batches, the others records; a null without flag is one that the
+    format's tombstone flag does not make a tombstone. With --json, an object a
+    file, which also has the bytes of keys and values and the numbers of empty
+    batches and of producers.
 
     \b
     Examples:
@@ -63,7 +67,21 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
     offsets = "" if stat.end_offset is None else f"{stat.first_offset} to {stat.end_offset - 1}"
     times = (_time(stat.first_timestamp), _time(stat.last_timestamp))
     numbers = (str(stat.bytes), str(stat.batches), str(stat.records))
-    return (stat.file, *numbers, offsets, *times, _counts(stat.formats), _counts(stat.codecs))
+    return (stat.file, *numbers, offsets, *times, _counts(stat.formats), _counts(stat.codecs), _attributes(stat))
+
+
+def _attributes(stat: "SegmentStat") -> str:
+    """`append time 2, tombstone 5`: batches, and behind them records, that have a thing."""
+    counts = {
+        "append time": stat.append_time,
+        "transactional": stat.transactional,
+        "control": stat.control,
+        "delete horizon": stat.delete_horizon,
+        "tombstone": stat.tombstones,
+        "null without flag": stat.unflagged,
+        "has headers": stat.with_headers,
+    }
+    return ", ".join(f"{name} {number}" for name, number in counts.items() if number)
 
 
 def _counts(counts: "dict[str, int]") -> str:

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_options import paths_argument
+from tagwire_cli.log_options import format_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_below
 from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_registry, package_option
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -60,9 +64,12 @@ _STATUS = (
 @click.option(
     "--json", "as_json", is_flag=True, help="One JSON object: groups, transactions, sharePartitions, cluster."
 )
+@format_option
 @limit_option
 @package_option
-def command(paths: Sequence[Path], as_json: bool, limits: Sequence[str], package: str | None) -> None:
+def command(
+    paths: Sequence[Path], as_json: bool, format: "FormatSet", limits: Sequence[str], package: str | None
+) -> None:
     """Fold Kafka's own topics to what they say now.
 
     __consumer_offsets: groups with their members and offsets. __transaction_state:
@@ -79,7 +86,7 @@ def command(paths: Sequence[Path], as_json: bool, limits: Sequence[str], package
 
     found = [each for path in paths for each in partitions_below(path, "folded")]
     with byte_progress("state", found) as tell:
-        states = state(found, find_registry(package), limits=limits_of(limits), tell=tell)
+        states = state(found, find_registry(package), format=format, limits=limits_of(limits), tell=tell)
     if as_json:
         write_json(states)
         return
@@ -93,11 +100,11 @@ def command(paths: Sequence[Path], as_json: bool, limits: Sequence[str], package
     for name, columns, rows in tables:
         if name in states:
             if shown:
-                click.echo()
+                say()
             print_table(columns, rows(states[name]))
             shown += 1
     if not shown:
-        click.echo("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
+        say("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
         raise click.exceptions.Exit(1)
 
 

@@ -1,6 +1,5 @@
 """`tagwire log verify`: logs held against the rules."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.input_bytes import limit_option, limits_of
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.log_paths import byte_progress, partitions_of
-from tagwire_cli.output import write_line
+from tagwire_cli.output import write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.log import Partition, Segment
     from tagwire.log.verify import FileReport
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -26,7 +27,7 @@ __all__ = ["command"]
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Hold logs against the rules: checksums, lengths, offsets, indexes, checkpoints.
 
     Every file is read to its end, whatever is wrong in it. docs/logs.md has the
@@ -43,16 +44,19 @@ def command(paths: Sequence[Path], format: str, as_json: bool, limits: Sequence[
     with byte_progress("verify", found) as tell:
         for report in _reports(paths, found, format, limits_of(limits), tell):
             files, problems = files + 1, problems + len(report.problems)
-            for line in [_json(report)] if as_json else _lines(report):
-                write_line(line)
+            if as_json:
+                write_json_line(_row(report))
+            else:
+                for line in _lines(report):
+                    write_line(line)
     if not as_json:
-        click.echo(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
+        say(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
 
 
 def _reports(
-    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: str, limits: "Limits", tell: Any
+    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
 ) -> "Iterator[FileReport]":
     """The reports of all files: checkpoints of the folders first, then partition by partition."""
     from tagwire.log import Segment
@@ -70,9 +74,8 @@ def _reports(
             yield from verify_partition(each, format, limits, tell)
 
 
-def _json(report: "FileReport") -> str:
-    problems = [problem._asdict() for problem in report.problems]
-    return json.dumps(report._asdict() | {"file": str(report.file), "problems": problems}, ensure_ascii=False)
+def _row(report: "FileReport") -> dict[str, Any]:
+    return report._asdict() | {"file": str(report.file), "problems": [each._asdict() for each in report.problems]}
 
 
 def _lines(report: "FileReport") -> list[str]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tagwire_cli.log_commands.convert import tell_conversion
 from tagwire_cli.log_options import conversion_options, format_option, json_option, new_format_option, paths_argument
 from tagwire_cli.spark_options import opened_session, output_option, spark_options
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -27,7 +31,7 @@ def command(
     batch_bytes: int | None,
     batch_records: int | None,
     output: Path,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     master: str | None,
     remote: str | None,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
 from tagwire_cli.log_options import format_option, json_option, paths_argument
 from tagwire_cli.output import Column, print_table, write_json_line
 from tagwire_cli.spark_options import opened_session, output_option, spark_options
 
 if TYPE_CHECKING:
+    from tagwire.records import FormatSet
     from tagwire_spark.jobs.export import ExportReport
 
 __all__ = ["command"]
@@ -35,7 +37,7 @@ def command(
     output: Path,
     columns: str | None,
     permissive: bool,
-    format: str,
+    format: "FormatSet",
     as_json: bool,
     master: str | None,
     remote: str | None,
@@ -66,7 +68,7 @@ def command(
     for report in damaged:
         position, reason = report.damage[0]
         places = count(len(report.damage), "place")
-        click.echo(f"tagwire: {report.file}: {places} without rows, first at byte {position}: {reason}", err=True)
+        say(f"tagwire: {report.file}: {places} without rows, first at byte {position}: {reason}", err=True)
     if damaged:
         raise click.exceptions.Exit(1)
 

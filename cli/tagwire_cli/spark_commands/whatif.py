@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tagwire_cli.commands.whatif import tell_whatif
 from tagwire_cli.log_options import whatif_options
 from tagwire_cli.spark_options import opened_session, spark_options
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -25,7 +29,7 @@ def command(
     html: Path | None,
     top: int,
     as_json: bool,
-    format: str,
+    format: "FormatSet",
     master: str | None,
     remote: str | None,
     conf: Sequence[str],

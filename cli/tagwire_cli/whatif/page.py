@@ -10,6 +10,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tagwire.log.whatif import Measure
+from tagwire_cli.echo import shown_value
 from tagwire_cli.whatif.summary import Summary, percent
 from tagwire_cli.whatif.tables import row_of
 
@@ -44,6 +45,7 @@ def render_page(summary: Summary) -> str:
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=shown_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

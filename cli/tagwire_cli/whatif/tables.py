@@ -1,8 +1,7 @@
 """What was found, as tables for a terminal."""
 
-import click
-
 from tagwire.log.whatif import Measure
+from tagwire_cli.echo import say
 from tagwire_cli.output import Column, print_table
 from tagwire_cli.whatif.summary import Summary, percent
 
@@ -11,18 +10,19 @@ __all__ = ["print_summary", "row_of"]
 
 def print_summary(summary: Summary) -> None:
     """Print the question, a table for each property, and below what can't be carried."""
-    click.echo(f"{summary.question}\n")
+    say(summary.question)
+    say()
     for section in (*summary.sections, None):
         title = section.title if section else "all"
         rows = section.rows if section else [("", summary.total)]
         print_table(_columns(title), [(name, *row_of(measure)) for name, measure in rows])
         if section and section.more:
-            click.echo(f"and {section.more} more; --json has them, --top shows them")
-        click.echo()
+            say(f"and {section.more} more; --json has them, --top shows them")
+        say()
     for row in summary.found.losses.rows():
-        click.echo(f"lost: {row.path}, {row.times} times: {row.reason}")
+        say(f"lost: {row.path}, {row.times} times: {row.reason}")
     seconds = f"{summary.total.seconds:.1f} s of processor time"
-    click.echo(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
+    say(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
 
 
 def _columns(title: str) -> tuple[Column, ...]:

@@ -3,8 +3,12 @@ from tagwire import Registry
 
 from tagwire_drafts.kip482 import foo_request as foo_request
 from tagwire_drafts.kip482 import foo_response as foo_response
+from tagwire_drafts.kip482 import request_header as request_header
+from tagwire_drafts.kip482 import response_header as response_header
 from tagwire_drafts.kip482.api_key import ApiKey as ApiKey
 from tagwire_drafts.kip482.foo_request import FooRequest as FooRequest
 from tagwire_drafts.kip482.foo_response import FooResponse as FooResponse
+from tagwire_drafts.kip482.request_header import RequestHeader as RequestHeader
+from tagwire_drafts.kip482.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry

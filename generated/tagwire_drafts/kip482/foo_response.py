@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -34,6 +34,7 @@ class Foo(Struct):
     bar: str
     """string, version 9 on, tag 1. A greeting that goes with this foo."""
 
+    @constructor
     def __init__(self, *, baz: int = 0, bar: str = "hello world", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.baz = baz
         self.bar = bar
@@ -56,6 +57,7 @@ class FooResponse(Message):
     """string, version 9 on, nullable, tag 1. What the sender of the request calls
     itself."""
 
+    @constructor
     def __init__(
         self, *, foos: Iterable[Foo] = (), user_agent: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class AddPartitionsToTxnTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -50,6 +51,7 @@ class AddPartitionsToTxnRequest(Message):
     topics: tuple[AddPartitionsToTxnTopic, ...]
     """[]AddPartitionsToTxnTopic, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class AlterableConfig(Struct):
     value: str | None
     """string, version 2 on, nullable."""
 
+    @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
@@ -46,6 +47,7 @@ class AlterConfigsResource(Struct):
     configs: tuple[AlterableConfig, ...]
     """[]AlterableConfig, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -76,6 +78,7 @@ class AlterConfigsRequest(Message):
     validate_only: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -24,6 +24,7 @@ class ReassignablePartition(Struct):
     replicas: tuple[int, ...] | None
     """[]int32, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -51,6 +52,7 @@ class ReassignableTopic(Struct):
     partitions: tuple[ReassignablePartition, ...]
     """[]ReassignablePartition, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -78,6 +80,7 @@ class AlterPartitionReassignmentsRequest(Message):
     topics: tuple[ReassignableTopic, ...]
     """[]ReassignableTopic, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

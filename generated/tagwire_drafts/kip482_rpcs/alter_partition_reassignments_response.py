@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -26,6 +26,7 @@ class ReassignablePartitionResponse(Struct):
     error_message: str | None
     """string, all versions, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -56,6 +57,7 @@ class ReassignableTopicResponse(Struct):
     partitions: tuple[ReassignablePartitionResponse, ...]
     """[]ReassignablePartitionResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -89,6 +91,7 @@ class AlterPartitionReassignmentsResponse(Message):
     responses: tuple[ReassignableTopicResponse, ...]
     """[]ReassignableTopicResponse, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class AlterReplicaLogDirTopic(Struct):
     partitions: tuple[int, ...]
     """[]int32, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partitions: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class AlterReplicaLogDir(Struct):
     topics: tuple[AlterReplicaLogDirTopic, ...]
     """[]AlterReplicaLogDirTopic, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -71,6 +73,7 @@ class AlterReplicaLogDirsRequest(Message):
     dirs: tuple[AlterReplicaLogDir, ...]
     """[]AlterReplicaLogDir, version 2 on."""
 
+    @constructor
     def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.dirs = tuple(dirs)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -24,6 +24,7 @@ class AlterReplicaLogDirPartitionResult(Struct):
     error_code: int
     """int16, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -47,6 +48,7 @@ class AlterReplicaLogDirTopicResult(Struct):
     partitions: tuple[AlterReplicaLogDirPartitionResult, ...]
     """[]AlterReplicaLogDirPartitionResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -80,6 +82,7 @@ class AlterReplicaLogDirsResponse(Message):
     results: tuple[AlterReplicaLogDirTopicResult, ...]
     """[]AlterReplicaLogDirTopicResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -18,6 +18,7 @@ class ApiVersionsRequest(Message):
 
     __slots__ = ("unknown_tags",)
 
+    @constructor
     def __init__(self, *, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.unknown_tags = unknown_tags
 

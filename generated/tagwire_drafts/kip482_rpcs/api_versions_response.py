@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class ApiVersionsResponseKey(Struct):
     max_version: int
     """int16, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -57,6 +58,7 @@ class ApiVersionsResponse(Message):
     throttle_time_ms: int
     """int32, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class RemainingPartition(Struct):
     partition_index: int
     """int32, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, topic_name: str = "", partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class ControlledShutdownResponse(Message):
     remaining_partitions: tuple[RemainingPartition, ...]
     """[]RemainingPartition, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

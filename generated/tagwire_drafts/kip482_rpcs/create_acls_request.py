@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -42,6 +42,7 @@ class CreatableAcl(Struct):
     permission_type: int
     """int8, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class CreateAclsRequest(Message):
     creations: tuple[CreatableAcl, ...]
     """[]CreatableAcl, version 2 on."""
 
+    @constructor
     def __init__(self, *, creations: Iterable[CreatableAcl] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.creations = tuple(creations)
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class CreatableAclResult(Struct):
     error_message: str | None
     """string, version 2 on, nullable."""
 
+    @constructor
     def __init__(
         self, *, error_code: int = 0, error_message: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class CreateAclsResponse(Message):
     results: tuple[CreatableAclResult, ...]
     """[]CreatableAclResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

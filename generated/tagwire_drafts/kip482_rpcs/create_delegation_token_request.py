@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class CreatableRenewers(Struct):
     principal_name: str
     """string, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class CreateDelegationTokenRequest(Message):
     max_lifetime_ms: int
     """int64, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

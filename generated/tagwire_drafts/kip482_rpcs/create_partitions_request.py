@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -22,6 +22,7 @@ class CreatePartitionsAssignment(Struct):
     broker_ids: tuple[int, ...]
     """[]int32, version 2 on."""
 
+    @constructor
     def __init__(self, *, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_ids = tuple(broker_ids)
         self.unknown_tags = unknown_tags
@@ -41,6 +42,7 @@ class CreatePartitionsTopic(Struct):
     assignments: tuple[CreatePartitionsAssignment, ...] | None
     """[]CreatePartitionsAssignment, version 2 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -80,6 +82,7 @@ class CreatePartitionsRequest(Message):
     validate_only: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class CreatePartitionsTopicResult(Struct):
     error_message: str | None
     """string, version 2 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -55,6 +56,7 @@ class CreatePartitionsResponse(Message):
     results: tuple[CreatePartitionsTopicResult, ...]
     """[]CreatePartitionsTopicResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class CreatableReplicaAssignment(Struct):
     broker_ids: tuple[int, ...]
     """[]int32, version 5 on."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class CreateableTopicConfig(Struct):
     value: str | None
     """string, version 5 on, nullable."""
 
+    @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.value = value
@@ -73,6 +75,7 @@ class CreatableTopic(Struct):
     configs: tuple[CreateableTopicConfig, ...]
     """[]CreateableTopicConfig, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -111,6 +114,7 @@ class CreateTopicsRequest(Message):
     validate_only: bool
     """bool, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -42,6 +42,7 @@ class DeleteAclsFilter(Struct):
     permission_type: int
     """int8, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class DeleteAclsRequest(Message):
     filters: tuple[DeleteAclsFilter, ...]
     """[]DeleteAclsFilter, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, filters: Iterable[DeleteAclsFilter] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -49,6 +49,7 @@ class DeleteAclsMatchingAcl(Struct):
     permission_type: int
     """int8, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -99,6 +100,7 @@ class DeleteAclsFilterResult(Struct):
     matching_acls: tuple[DeleteAclsMatchingAcl, ...]
     """[]DeleteAclsMatchingAcl, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -129,6 +131,7 @@ class DeleteAclsResponse(Message):
     filter_results: tuple[DeleteAclsFilterResult, ...]
     """[]DeleteAclsFilterResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class DeletableGroupResult(Struct):
     error_code: int
     """int16, version 2 on."""
 
+    @constructor
     def __init__(self, *, group_id: str = "", error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.group_id = group_id
         self.error_code = error_code
@@ -44,6 +45,7 @@ class DeleteGroupsResponse(Message):
     results: tuple[DeletableGroupResult, ...]
     """[]DeletableGroupResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class DeleteRecordsPartition(Struct):
     offset: int
     """int64, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class DeleteRecordsTopic(Struct):
     partitions: tuple[DeleteRecordsPartition, ...]
     """[]DeleteRecordsPartition, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -73,6 +75,7 @@ class DeleteRecordsRequest(Message):
     timeout_ms: int
     """int32, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -26,6 +26,7 @@ class DeleteRecordsPartitionResult(Struct):
     error_code: int
     """int16, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -56,6 +57,7 @@ class DeleteRecordsTopicResult(Struct):
     partitions: tuple[DeleteRecordsPartitionResult, ...]
     """[]DeleteRecordsPartitionResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +87,7 @@ class DeleteRecordsResponse(Message):
     topics: tuple[DeleteRecordsTopicResult, ...]
     """[]DeleteRecordsTopicResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class DeletableTopicResult(Struct):
     error_code: int
     """int16, version 4 on."""
 
+    @constructor
     def __init__(self, *, name: str = "", error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.error_code = error_code
@@ -44,6 +45,7 @@ class DeleteTopicsResponse(Message):
     responses: tuple[DeletableTopicResult, ...]
     """[]DeletableTopicResult, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -42,6 +42,7 @@ class DescribeAclsRequest(Message):
     permission_type: int
     """int8, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -27,6 +27,7 @@ class AclDescription(Struct):
     permission_type: int
     """int8, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -64,6 +65,7 @@ class DescribeAclsResource(Struct):
     acls: tuple[AclDescription, ...]
     """[]AclDescription, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -101,6 +103,7 @@ class DescribeAclsResponse(Message):
     resources: tuple[DescribeAclsResource, ...]
     """[]DescribeAclsResource, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class DescribeConfigsResource(Struct):
     configuration_keys: tuple[str, ...] | None
     """[]string, version 3 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -55,6 +56,7 @@ class DescribeConfigsRequest(Message):
     include_synoyms: bool
     """bool, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

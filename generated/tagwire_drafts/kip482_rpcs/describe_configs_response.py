@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -31,6 +31,7 @@ class DescribeConfigsSynonym(Struct):
     source: int
     """int8, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", value: str | None = "", source: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -64,6 +65,7 @@ class DescribeConfigsResourceResult(Struct):
     synonyms: tuple[DescribeConfigsSynonym, ...]
     """[]DescribeConfigsSynonym, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -109,6 +111,7 @@ class DescribeConfigsResult(Struct):
     configs: tuple[DescribeConfigsResourceResult, ...]
     """[]DescribeConfigsResourceResult, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -145,6 +148,7 @@ class DescribeConfigsResponse(Message):
     results: tuple[DescribeConfigsResult, ...]
     """[]DescribeConfigsResult, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

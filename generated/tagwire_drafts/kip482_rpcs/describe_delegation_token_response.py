@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -24,6 +24,7 @@ class DescribedDelegationTokenRenewer(Struct):
     principal_name: str
     """string, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, principal_type: str = "", principal_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -69,6 +70,7 @@ class DescribedDelegationToken(Struct):
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
     """[]DescribedDelegationTokenRenewer, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -118,6 +120,7 @@ class DescribeDelegationTokenResponse(Message):
     throttle_time_ms: int
     """int32, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -39,6 +39,7 @@ class DescribedGroupMember(Struct):
     member_assignment: bytes
     """bytes, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -97,6 +98,7 @@ class DescribedGroup(Struct):
     authorized_operations: int
     """int32, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -139,6 +141,7 @@ class DescribeGroupsResponse(Message):
     groups: tuple[DescribedGroup, ...]
     """[]DescribedGroup, version 5 on."""
 
+    @constructor
     def __init__(
         self,
         *,

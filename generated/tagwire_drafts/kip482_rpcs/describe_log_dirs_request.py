@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class DescribableLogDirTopic(Struct):
     partition_index: tuple[int, ...]
     """[]int32, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, topic: str = "", partition_index: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -44,6 +45,7 @@ class DescribeLogDirsRequest(Message):
     topics: tuple[DescribableLogDirTopic, ...] | None
     """[]DescribableLogDirTopic, version 2 on, nullable."""
 
+    @constructor
     def __init__(
         self, *, topics: Iterable[DescribableLogDirTopic] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class DescribeLogDirsPartition(Struct):
     is_future_key: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class DescribeLogDirsTopic(Struct):
     partitions: tuple[DescribeLogDirsPartition, ...]
     """[]DescribeLogDirsPartition, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -90,6 +92,7 @@ class DescribeLogDirsResult(Struct):
     topics: tuple[DescribeLogDirsTopic, ...]
     """[]DescribeLogDirsTopic, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -120,6 +123,7 @@ class DescribeLogDirsResponse(Message):
     results: tuple[DescribeLogDirsResult, ...]
     """[]DescribeLogDirsResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -26,6 +26,7 @@ class PartitionResult(Struct):
     error_message: str | None
     """string, version 2 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -56,6 +57,7 @@ class ReplicaElectionResult(Struct):
     partition_result: tuple[PartitionResult, ...]
     """[]PartitionResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +87,7 @@ class ElectLeadersResponse(Message):
     replica_election_results: tuple[ReplicaElectionResult, ...]
     """[]ReplicaElectionResult, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

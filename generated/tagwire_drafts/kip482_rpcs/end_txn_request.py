@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -27,6 +27,7 @@ class EndTxnRequest(Message):
     committed: bool
     """bool, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

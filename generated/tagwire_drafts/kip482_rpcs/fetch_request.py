@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -36,6 +36,7 @@ class FetchPartition(Struct):
     max_bytes: int
     """int32, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -72,6 +73,7 @@ class FetchableTopic(Struct):
     fetch_partitions: tuple[FetchPartition, ...]
     """[]FetchPartition, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -99,6 +101,7 @@ class ForgottenTopic(Struct):
     forgotten_partition_indexes: tuple[int, ...]
     """[]int32, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -154,6 +157,7 @@ class FetchRequest(Message):
     rack_id: str
     """string, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class AbortedTransaction(Struct):
     first_offset: int
     """int64, version 12 on."""
 
+    @constructor
     def __init__(
         self, *, producer_id: int = 0, first_offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -66,8 +67,9 @@ class FetchablePartitionResponse(Struct):
     preferred_read_replica: int
     """int32, version 12 on."""
     records: bytes | None
-    """bytes, version 12 on, nullable."""
+    """bytes, version 12 on, nullable, records of v2 in 12+."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -99,7 +101,7 @@ class FetchablePartitionResponse(Struct):
         FieldRow("log_start_offset", "LogStartOffset", "int64", "12+", default=-1),
         FieldRow("aborted", "Aborted", "[]AbortedTransaction", "12+", nullable="12+", struct=AbortedTransaction),
         FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "12+", default=0),
-        FieldRow("records", "Records", "bytes", "12+", default=b"", nullable="12+"),
+        FieldRow("records", "Records", "bytes", "12+", default=b"", nullable="12+", record_formats=(("12+", "v2"),)),
     )
 
 
@@ -113,6 +115,7 @@ class FetchableTopicResponse(Struct):
     partitions: tuple[FetchablePartitionResponse, ...]
     """[]FetchablePartitionResponse, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -144,6 +147,7 @@ class FetchResponse(Message):
     topics: tuple[FetchableTopicResponse, ...]
     """[]FetchableTopicResponse, version 12 on."""
 
+    @constructor
     def __init__(
         self,
         *,

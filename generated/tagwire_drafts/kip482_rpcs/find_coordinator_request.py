@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class FindCoordinatorRequest(Message):
     key_type: int
     """int8, version 3 on."""
 
+    @constructor
     def __init__(self, *, key: str = "", key_type: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.key = key
         self.key_type = key_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -26,6 +26,7 @@ class AlterableConfig(Struct):
     value: str | None
     """string, version 1 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -58,6 +59,7 @@ class AlterConfigsResource(Struct):
     configs: tuple[AlterableConfig, ...]
     """[]AlterableConfig, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -88,6 +90,7 @@ class IncrementalAlterConfigsRequest(Message):
     validate_only: bool
     """bool, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -27,6 +27,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str
     """string, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -60,6 +61,7 @@ class IncrementalAlterConfigsResponse(Message):
     responses: tuple[AlterConfigsResourceResponse, ...]
     """[]AlterConfigsResourceResponse, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

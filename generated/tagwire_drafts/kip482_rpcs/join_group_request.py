@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes
     """bytes, version 6 on."""
 
+    @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.metadata = metadata
@@ -63,6 +64,7 @@ class JoinGroupRequest(Message):
     protocols: tuple[JoinGroupRequestProtocol, ...]
     """[]JoinGroupRequestProtocol, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class JoinGroupResponseMember(Struct):
     metadata: bytes
     """bytes, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -74,6 +75,7 @@ class JoinGroupResponse(Message):
     members: tuple[JoinGroupResponseMember, ...]
     """[]JoinGroupResponseMember, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -52,6 +52,7 @@ class LeaderAndIsrPartitionState(Struct):
     is_new: bool
     """bool, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -103,6 +104,7 @@ class LeaderAndIsrTopicState(Struct):
     partition_states: tuple[LeaderAndIsrPartitionState, ...]
     """[]LeaderAndIsrPartitionState, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -138,6 +140,7 @@ class LeaderAndIsrLiveLeader(Struct):
     port: int
     """int32, version 4 on."""
 
+    @constructor
     def __init__(
         self, *, broker_id: int = 0, host_name: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -169,6 +172,7 @@ class LeaderAndIsrRequest(Message):
     live_leaders: tuple[LeaderAndIsrLiveLeader, ...]
     """[]LeaderAndIsrLiveLeader, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

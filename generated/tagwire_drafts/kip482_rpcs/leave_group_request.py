@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class MemberIdentity(Struct):
     group_instance_id: str | None
     """string, version 4 on, nullable."""
 
+    @constructor
     def __init__(
         self, *, member_id: str = "", group_instance_id: str | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class LeaveGroupRequest(Message):
     members: tuple[MemberIdentity, ...]
     """[]MemberIdentity, version 4 on."""
 
+    @constructor
     def __init__(
         self, *, group_id: str = "", members: Iterable[MemberIdentity] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

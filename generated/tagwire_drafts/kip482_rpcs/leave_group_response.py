@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class MemberResponse(Struct):
     error_code: int
     """int16, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -57,6 +58,7 @@ class LeaveGroupResponse(Message):
     members: tuple[MemberResponse, ...]
     """[]MemberResponse, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class ListedGroup(Struct):
     protocol_type: str
     """string, version 3 on."""
 
+    @constructor
     def __init__(
         self, *, group_id: str = "", protocol_type: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -48,6 +49,7 @@ class ListGroupsResponse(Message):
     groups: tuple[ListedGroup, ...]
     """[]ListedGroup, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -25,6 +25,7 @@ class ListOffsetPartition(Struct):
     timestamp: int
     """int64, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -55,6 +56,7 @@ class ListOffsetTopic(Struct):
     partitions: tuple[ListOffsetPartition, ...]
     """[]ListOffsetPartition, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -84,6 +86,7 @@ class ListOffsetRequest(Message):
     topics: tuple[ListOffsetTopic, ...]
     """[]ListOffsetTopic, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

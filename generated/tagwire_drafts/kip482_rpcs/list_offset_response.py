@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -29,6 +29,7 @@ class ListOffsetPartitionResponse(Struct):
     leader_epoch: int
     """int32, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -65,6 +66,7 @@ class ListOffsetTopicResponse(Struct):
     partitions: tuple[ListOffsetPartitionResponse, ...]
     """[]ListOffsetPartitionResponse, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -92,6 +94,7 @@ class ListOffsetResponse(Message):
     topics: tuple[ListOffsetTopicResponse, ...]
     """[]ListOffsetTopicResponse, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

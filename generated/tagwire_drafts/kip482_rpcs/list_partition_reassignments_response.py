@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class OngoingPartitionReassignment(Struct):
     removing_replicas: tuple[int, ...]
     """[]int32, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class OngoingTopicReassignment(Struct):
     partitions: tuple[OngoingPartitionReassignment, ...]
     """[]OngoingPartitionReassignment, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -94,6 +96,7 @@ class ListPartitionReassignmentsResponse(Message):
     topics: tuple[OngoingTopicReassignment, ...]
     """[]OngoingTopicReassignment, all versions."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -21,6 +21,7 @@ class MetadataRequestTopic(Struct):
     name: str
     """string, version 9 on."""
 
+    @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
@@ -48,6 +49,7 @@ class MetadataRequest(Message):
     include_topic_authorized_operations: bool
     """bool, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,

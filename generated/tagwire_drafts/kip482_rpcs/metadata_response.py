@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -27,6 +27,7 @@ class MetadataResponseBroker(Struct):
     rack: str | None
     """string, version 9 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -79,6 +80,7 @@ class MetadataResponsePartition(Struct):
     offline_replicas: tuple[int, ...]
     """[]int32, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -127,6 +129,7 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int
     """int32, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -179,6 +182,7 @@ class MetadataResponse(Message):
     cluster_authorized_operations: int
     """int32, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,

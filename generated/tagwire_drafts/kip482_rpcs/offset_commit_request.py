@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class OffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """string, version 8 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class OffsetCommitRequestTopic(Struct):
     partitions: tuple[OffsetCommitRequestPartition, ...]
     """[]OffsetCommitRequestPartition, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -96,6 +98,7 @@ class OffsetCommitRequest(Message):
     topics: tuple[OffsetCommitRequestTopic, ...]
     """[]OffsetCommitRequestTopic, version 8 on."""
 
+    @constructor
     def __init__(
         self,
         *,

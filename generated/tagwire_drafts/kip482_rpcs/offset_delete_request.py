@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -22,6 +22,7 @@ class OffsetDeleteRequestPartition(Struct):
     partition_index: int
     """int32, version 1 on."""
 
+    @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
@@ -39,6 +40,7 @@ class OffsetDeleteRequestTopic(Struct):
     partitions: tuple[OffsetDeleteRequestPartition, ...]
     """[]OffsetDeleteRequestPartition, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -68,6 +70,7 @@ class OffsetDeleteRequest(Message):
     topics: tuple[OffsetDeleteRequestTopic, ...]
     """[]OffsetDeleteRequestTopic, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class OffsetFetchRequestTopic(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, version 6 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -46,6 +47,7 @@ class OffsetFetchRequest(Message):
     topics: tuple[OffsetFetchRequestTopic, ...] | None
     """[]OffsetFetchRequestTopic, version 6 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,

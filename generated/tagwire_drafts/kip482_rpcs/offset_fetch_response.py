@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -37,6 +37,7 @@ class OffsetFetchResponsePartition(Struct):
     error_code: int
     """int16, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -73,6 +74,7 @@ class OffsetFetchResponseTopic(Struct):
     partitions: tuple[OffsetFetchResponsePartition, ...]
     """[]OffsetFetchResponsePartition, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -104,6 +106,7 @@ class OffsetFetchResponse(Message):
     error_code: int
     """int16, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

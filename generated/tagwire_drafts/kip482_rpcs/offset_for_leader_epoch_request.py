@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -26,6 +26,7 @@ class OffsetForLeaderPartition(Struct):
     leader_epoch: int
     """int32, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -56,6 +57,7 @@ class OffsetForLeaderTopic(Struct):
     partitions: tuple[OffsetForLeaderPartition, ...]
     """[]OffsetForLeaderPartition, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -83,6 +85,7 @@ class OffsetForLeaderEpochRequest(Message):
     topics: tuple[OffsetForLeaderTopic, ...]
     """[]OffsetForLeaderTopic, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class OffsetForLeaderPartitionResult(Struct):
     end_offset: int
     """int64, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class OffsetForLeaderTopicResult(Struct):
     partitions: tuple[OffsetForLeaderPartitionResult, ...]
     """[]OffsetForLeaderPartitionResult, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -90,6 +92,7 @@ class OffsetForLeaderEpochResponse(Message):
     topics: tuple[OffsetForLeaderTopicResult, ...]
     """[]OffsetForLeaderTopicResult, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

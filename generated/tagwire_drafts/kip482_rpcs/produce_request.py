@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -21,8 +21,9 @@ class PartitionProduceData(Struct):
     partition_index: int
     """int32, version 9 on."""
     records: bytes | None
-    """bytes, version 9 on, nullable."""
+    """bytes, version 9 on, nullable, records of v2 in 9+."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, records: bytes | None = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -32,7 +33,7 @@ class PartitionProduceData(Struct):
 
     FIELDS = (
         FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+"),
+        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+", record_formats=(("9+", "v2"),)),
     )
 
 
@@ -46,6 +47,7 @@ class TopicProduceData(Struct):
     partitions: tuple[PartitionProduceData, ...]
     """[]PartitionProduceData, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +79,7 @@ class ProduceRequest(Message):
     topics: tuple[TopicProduceData, ...]
     """[]TopicProduceData, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class BatchIndexAndErrorMessage(Struct):
     batch_index_error_message: str | None
     """string, version 9 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -69,6 +70,7 @@ class PartitionProduceResponse(Struct):
     error_message: str | None
     """string, version 9 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -113,6 +115,7 @@ class TopicProduceResponse(Struct):
     partitions: tuple[PartitionProduceResponse, ...]
     """[]PartitionProduceResponse, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -140,6 +143,7 @@ class ProduceResponse(Message):
     throttle_time_ms: int
     """int32, version 9 on."""
 
+    @constructor
     def __init__(
         self,
         *,

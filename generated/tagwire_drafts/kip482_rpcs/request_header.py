@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -30,6 +30,7 @@ class RequestHeader(Message):
     client_id: str | None
     """string, version 1 on, nullable, ignorable."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class SaslHandshakeResponse(Message):
     mechanisms: tuple[str, ...]
     """[]string, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, error_code: int = 0, mechanisms: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

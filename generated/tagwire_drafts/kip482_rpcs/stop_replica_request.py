@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class StopReplicaTopic(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, version 2 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -52,6 +53,7 @@ class StopReplicaRequest(Message):
     topics: tuple[StopReplicaTopic, ...]
     """[]StopReplicaTopic, version 2 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class SyncGroupRequestAssignment(Struct):
     assignment: bytes
     """bytes, version 4 on."""
 
+    @constructor
     def __init__(
         self, *, member_id: str = "", assignment: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -52,6 +53,7 @@ class SyncGroupRequest(Message):
     assignments: tuple[SyncGroupRequestAssignment, ...]
     """[]SyncGroupRequestAssignment, version 4 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -28,6 +28,7 @@ class TxnOffsetCommitRequestPartition(Struct):
     committed_metadata: str | None
     """string, version 3 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -61,6 +62,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     partitions: tuple[TxnOffsetCommitRequestPartition, ...]
     """[]TxnOffsetCommitRequestPartition, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -100,6 +102,7 @@ class TxnOffsetCommitRequest(Message):
     topics: tuple[TxnOffsetCommitRequestTopic, ...]
     """[]TxnOffsetCommitRequestTopic, version 3 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -52,6 +52,7 @@ class UpdateMetadataPartitionState(Struct):
     offline_replicas: tuple[int, ...]
     """[]int32, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -97,6 +98,7 @@ class UpdateMetadataTopicState(Struct):
     partition_states: tuple[UpdateMetadataPartitionState, ...]
     """[]UpdateMetadataPartitionState, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -134,6 +136,7 @@ class UpdateMetadataEndpoint(Struct):
     security_protocol: int
     """int16, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -169,6 +172,7 @@ class UpdateMetadataBroker(Struct):
     rack: str | None
     """string, version 6 on, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -205,6 +209,7 @@ class UpdateMetadataRequest(Message):
     live_brokers: tuple[UpdateMetadataBroker, ...]
     """[]UpdateMetadataBroker, version 6 on."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import Message
+from tagwire.message import constructor, Message
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -21,6 +21,7 @@ class UpdateMetadataResponse(Message):
     error_code: int
     """int16, version 6 on."""
 
+    @constructor
     def __init__(self, *, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.error_code = error_code
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -23,6 +23,7 @@ class WritableTxnMarkerTopic(Struct):
     partition_indexes: tuple[int, ...]
     """[]int32, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, name: str = "", partition_indexes: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -52,6 +53,7 @@ class WritableTxnMarker(Struct):
     coordinator_epoch: int
     """int32, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -86,6 +88,7 @@ class WriteTxnMarkersRequest(Message):
     markers: tuple[WritableTxnMarker, ...]
     """[]WritableTxnMarker, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, markers: Iterable[WritableTxnMarker] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -29,6 +29,7 @@ class WritableTxnMarkerPartitionResult(Struct):
     error_code: int
     """int16, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -52,6 +53,7 @@ class WritableTxnMarkerTopicResult(Struct):
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
     """[]WritableTxnMarkerPartitionResult, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -85,6 +87,7 @@ class WritableTxnMarkerResult(Struct):
     topics: tuple[WritableTxnMarkerTopicResult, ...]
     """[]WritableTxnMarkerTopicResult, version 1 on."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -110,6 +113,7 @@ class WriteTxnMarkersResponse(Message):
     markers: tuple[WritableTxnMarkerResult, ...]
     """[]WritableTxnMarkerResult, version 1 on."""
 
+    @constructor
     def __init__(
         self, *, markers: Iterable[WritableTxnMarkerResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:

@@ -3,8 +3,12 @@ from tagwire import Registry
 
 from tagwire_drafts.kip482_unsigned import foo_request as foo_request
 from tagwire_drafts.kip482_unsigned import foo_response as foo_response
+from tagwire_drafts.kip482_unsigned import request_header as request_header
+from tagwire_drafts.kip482_unsigned import response_header as response_header
 from tagwire_drafts.kip482_unsigned.api_key import ApiKey as ApiKey
 from tagwire_drafts.kip482_unsigned.foo_request import FooRequest as FooRequest
 from tagwire_drafts.kip482_unsigned.foo_response import FooResponse as FooResponse
+from tagwire_drafts.kip482_unsigned.request_header import RequestHeader as RequestHeader
+from tagwire_drafts.kip482_unsigned.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry

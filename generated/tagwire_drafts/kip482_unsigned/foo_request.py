@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import constructor, Message, Struct
 from tagwire.rows import FieldRow, OptionalFields
 from tagwire.unknown_tags import NO_TAGS
 from tagwire.versions import NONE, Versions
@@ -42,6 +42,7 @@ class Filter(Struct):
     """int32, version 9 on, tag 2. The most foos that this filter may add, or -1
     for no limit."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -75,6 +76,7 @@ class Origin(Struct):
     hops: tuple[int, ...]
     """[]int32, version 9 on. The ids of the proxies on the way."""
 
+    @constructor
     def __init__(
         self, *, host: str = "", hops: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS
     ) -> None:
@@ -110,6 +112,7 @@ class FooRequest(Message):
     """bytes, version 9 on, nullable, tag 32768, ignorable. Ties this request to
     others in a trace, or null if there is none."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tagwire.layout import Bits, Compression, Condition, Order
-from tagwire.message import Struct
+from tagwire.message import constructor, Struct
 from tagwire.record_format import RecordFormat
 from tagwire.record_rows import Form
 from tagwire.rows import FieldRow
@@ -38,6 +38,7 @@ class Header(Struct):
     value: bytes
     """bytes, length: int32."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -77,6 +78,7 @@ class MessageKip82IntKip87(RecordFormat):
     """bytes, length: int32, nullable. Where the message is a wrapper, other
     messages, packed."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tagwire.layout import Bits, Compression, Condition
-from tagwire.message import Struct
+from tagwire.message import constructor, Struct
 from tagwire.record_format import RecordFormat
 from tagwire.record_rows import Form
 from tagwire.rows import FieldRow
@@ -48,6 +48,7 @@ class Header(Struct):
     value: bytes
     """bytes, length: rest."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class Message(Struct):
     headers: tuple[Header, ...]
     """[]Header, length: rest."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -173,6 +175,7 @@ class RecordBatchKip82Str(RecordFormat):
     messages: tuple[Message, ...]
     """[]Message, length: rest."""
 
+    @constructor
     def __init__(
         self,
         *,

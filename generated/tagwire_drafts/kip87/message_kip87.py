@@ -14,6 +14,7 @@ value                   nullable bytes
 from __future__ import annotations
 
 from tagwire.layout import Bits, Compression
+from tagwire.message import constructor
 from tagwire.record_format import RecordFormat
 from tagwire.record_rows import Form
 from tagwire.rows import FieldRow
@@ -42,6 +43,7 @@ class MessageKip87(RecordFormat):
     """bytes, length: int32, nullable. Where the message is a wrapper, other
     messages, packed."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tagwire.layout import Bits, Compression, Condition
-from tagwire.message import Struct
+from tagwire.message import constructor, Struct
 from tagwire.record_format import RecordFormat
 from tagwire.record_rows import Form
 from tagwire.rows import FieldRow
@@ -49,6 +49,7 @@ class Header(Struct):
     value: bytes | None
     """bytes, length: varint, nullable."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -82,6 +83,7 @@ class Record(Struct):
     headers: tuple[Header, ...]
     """[]Header, length: varint."""
 
+    @constructor
     def __init__(
         self,
         *,
@@ -161,6 +163,7 @@ class RecordBatchV3Zigzag(RecordFormat):
     records: tuple[Record, ...]
     """[]Record."""
 
+    @constructor
     def __init__(
         self,
         *,

@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_nullable_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_nullable_compact_string, Refused, string_length, uvarint
 from tagwire_messages.abort_transaction_record import AbortTransactionRecord
 
 _TAGS_0 = frozenset({0})
@@ -54,6 +54,8 @@ class AbortTransactionRecordV0(Serializer[AbortTransactionRecord]):
 
     @staticmethod
     def write(m: AbortTransactionRecord, out: bytearray) -> None:
+        if type(m) is not AbortTransactionRecord and AbortTransactionRecord not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.reason is not None:
             data = bytearray()

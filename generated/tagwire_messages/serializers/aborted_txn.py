@@ -29,7 +29,9 @@ class AbortedTxnV0(Serializer[AbortedTxn]):
 
     @staticmethod
     def write(m: AbortedTxn, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AbortedTxn and AbortedTxn not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_qqqq(m.producer_id, m.first_offset, m.last_offset, m.last_stable_offset)
 

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_bytes, uuid_of
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uuid_bytes, uuid_of
 from tagwire_messages.access_control_entry_record import AccessControlEntryRecord
 
 _pack_16sb = Struct(">16sb").pack
@@ -65,6 +65,8 @@ class AccessControlEntryRecordV0(Serializer[AccessControlEntryRecord]):
 
     @staticmethod
     def write(m: AccessControlEntryRecord, out: bytearray) -> None:
+        if type(m) is not AccessControlEntryRecord and AccessControlEntryRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_16sb(uuid_bytes(m.id), m.resource_type)
         put_compact_string(out, m.resource_name)
         out += _pack_b(m.pattern_type)

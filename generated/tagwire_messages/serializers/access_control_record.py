@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, put_nullable_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, put_nullable_compact_string, Refused, string_length
 from tagwire_messages.access_control_record import AccessControlRecord
 
 _pack_b = Struct(">b").pack
@@ -63,6 +63,8 @@ class AccessControlRecordV0(Serializer[AccessControlRecord]):
 
     @staticmethod
     def write(m: AccessControlRecord, out: bytearray) -> None:
+        if type(m) is not AccessControlRecord and AccessControlRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_nullable_compact_string(out, m.resource_name)
         out += _pack_b(m.pattern_type)

@@ -44,7 +44,9 @@ class AddOffsetsToTxnRequestV0(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AddOffsetsToTxnRequest and AddOffsetsToTxnRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)
@@ -100,6 +102,8 @@ class AddOffsetsToTxnRequestV3(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
+        if type(m) is not AddOffsetsToTxnRequest and AddOffsetsToTxnRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)
         put_compact_string(out, m.group_id)

@@ -31,7 +31,9 @@ class AddOffsetsToTxnResponseV0(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AddOffsetsToTxnResponse and AddOffsetsToTxnResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -66,6 +68,8 @@ class AddOffsetsToTxnResponseV3(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
+        if type(m) is not AddOffsetsToTxnResponse and AddOffsetsToTxnResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

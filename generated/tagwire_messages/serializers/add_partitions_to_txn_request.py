@@ -67,7 +67,9 @@ def _read_add_partitions_to_txn_topic_v0(
 
 def _write_add_partitions_to_txn_topic_v0(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AddPartitionsToTxnTopic and AddPartitionsToTxnTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -110,6 +112,8 @@ def _read_add_partitions_to_txn_topic_v3(
 
 def _write_add_partitions_to_txn_topic_v3(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnTopic and AddPartitionsToTxnTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partitions
         if values is EMPTY:
@@ -161,6 +165,8 @@ def _read_add_partitions_to_txn_transaction_v4(
 
 def _write_add_partitions_to_txn_transaction_v4(out: bytearray, items: Iterable[AddPartitionsToTxnTransaction]) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnTransaction and AddPartitionsToTxnTransaction not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.verify_only])
         put_compact_count(out, m.topics)
@@ -199,7 +205,11 @@ class AddPartitionsToTxnRequestV0(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if m.transactions not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not AddPartitionsToTxnRequest and AddPartitionsToTxnRequest not in type(m).__mro__)
+            or m.transactions not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.v3_and_below_transactional_id)
         out += _pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch)
@@ -255,7 +265,9 @@ class AddPartitionsToTxnRequestV3(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if m.transactions not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnRequest and AddPartitionsToTxnRequest not in type(m).__mro__
+        ) or m.transactions not in EMPTIES:
             raise Refused
         put_compact_string(out, m.v3_and_below_transactional_id)
         out += _pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch)
@@ -297,7 +309,8 @@ class AddPartitionsToTxnRequestV4(Serializer[AddPartitionsToTxnRequest]):
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
         if (
-            m.v3_and_below_transactional_id != ""
+            (type(m) is not AddPartitionsToTxnRequest and AddPartitionsToTxnRequest not in type(m).__mro__)
+            or m.v3_and_below_transactional_id != ""
             or m.v3_and_below_producer_id != 0
             or m.v3_and_below_producer_epoch != 0
             or m.v3_and_below_topics not in EMPTIES

@@ -55,7 +55,10 @@ def _write_add_partitions_to_txn_partition_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not AddPartitionsToTxnPartitionResult
+            and AddPartitionsToTxnPartitionResult not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.partition_index, m.partition_error_code)
 
@@ -88,7 +91,9 @@ def _write_add_partitions_to_txn_topic_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AddPartitionsToTxnTopicResult and AddPartitionsToTxnTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.results_by_partition)
@@ -115,6 +120,11 @@ def _write_add_partitions_to_txn_partition_result_v3(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
+        if (
+            type(m) is not AddPartitionsToTxnPartitionResult
+            and AddPartitionsToTxnPartitionResult not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.partition_index, m.partition_error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -158,6 +168,8 @@ def _write_add_partitions_to_txn_topic_result_v3(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnTopicResult and AddPartitionsToTxnTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.results_by_partition)
         _write_add_partitions_to_txn_partition_result_v3(out, m.results_by_partition)
@@ -201,6 +213,8 @@ def _read_add_partitions_to_txn_result_v4(
 
 def _write_add_partitions_to_txn_result_v4(out: bytearray, items: Iterable[AddPartitionsToTxnResult]) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnResult and AddPartitionsToTxnResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         put_compact_count(out, m.topic_results)
         _write_add_partitions_to_txn_topic_result_v3(out, m.topic_results)
@@ -231,7 +245,11 @@ class AddPartitionsToTxnResponseV0(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if m.results_by_transaction not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not AddPartitionsToTxnResponse and AddPartitionsToTxnResponse not in type(m).__mro__)
+            or m.results_by_transaction not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results_by_topic_v3_and_below)
@@ -278,7 +296,9 @@ class AddPartitionsToTxnResponseV3(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if m.results_by_transaction not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnResponse and AddPartitionsToTxnResponse not in type(m).__mro__
+        ) or m.results_by_transaction not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results_by_topic_v3_and_below)
@@ -316,7 +336,9 @@ class AddPartitionsToTxnResponseV4(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if m.results_by_topic_v3_and_below not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnResponse and AddPartitionsToTxnResponse not in type(m).__mro__
+        ) or m.results_by_topic_v3_and_below not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results_by_transaction)

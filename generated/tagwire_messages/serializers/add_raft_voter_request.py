@@ -66,6 +66,8 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
+        if type(m) is not Listener and Listener not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -113,7 +115,9 @@ class AddRaftVoterRequestV0(Serializer[AddRaftVoterRequest]):
 
     @staticmethod
     def write(m: AddRaftVoterRequest, out: bytearray) -> None:
-        if m.ack_when_committed != True:
+        if (
+            type(m) is not AddRaftVoterRequest and AddRaftVoterRequest not in type(m).__mro__
+        ) or m.ack_when_committed != True:
             raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))
@@ -163,6 +167,8 @@ class AddRaftVoterRequestV1(Serializer[AddRaftVoterRequest]):
 
     @staticmethod
     def write(m: AddRaftVoterRequest, out: bytearray) -> None:
+        if type(m) is not AddRaftVoterRequest and AddRaftVoterRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.listeners)

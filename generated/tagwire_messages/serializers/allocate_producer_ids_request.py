@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 
 _pack_iq = Struct(">iq").pack
@@ -32,6 +32,8 @@ class AllocateProducerIdsRequestV0(Serializer[AllocateProducerIdsRequest]):
 
     @staticmethod
     def write(m: AllocateProducerIdsRequest, out: bytearray) -> None:
+        if type(m) is not AllocateProducerIdsRequest and AllocateProducerIdsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 
 _pack_ihqi = Struct(">ihqi").pack
@@ -32,6 +32,8 @@ class AllocateProducerIdsResponseV0(Serializer[AllocateProducerIdsResponse]):
 
     @staticmethod
     def write(m: AllocateProducerIdsResponse, out: bytearray) -> None:
+        if type(m) is not AllocateProducerIdsResponse and AllocateProducerIdsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihqi(m.throttle_time_ms, m.error_code, m.producer_id_start, m.producer_id_len)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

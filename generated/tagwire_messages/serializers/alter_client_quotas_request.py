@@ -63,7 +63,9 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntityData and EntityData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -91,7 +93,9 @@ def _read_op_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OpData, ..
 
 def _write_op_data_v0(out: bytearray, items: Iterable[OpData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OpData and OpData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.key)
         out += _pack_dB(m.value, BOOLEAN_BYTES[m.remove])
@@ -119,7 +123,9 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntryData and EntryData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -162,6 +168,8 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
+        if type(m) is not EntityData and EntityData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
         if m.unknown_tags is NO_TAGS:
@@ -196,6 +204,8 @@ def _read_op_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OpData, ..
 
 def _write_op_data_v1(out: bytearray, items: Iterable[OpData]) -> None:
     for m in items:
+        if type(m) is not OpData and OpData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         out += _pack_dB(m.value, BOOLEAN_BYTES[m.remove])
         if m.unknown_tags is NO_TAGS:
@@ -234,6 +244,8 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
+        if type(m) is not EntryData and EntryData not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.entity)
         _write_entity_data_v1(out, m.entity)
         put_compact_count(out, m.ops)
@@ -266,7 +278,9 @@ class AlterClientQuotasRequestV0(Serializer[AlterClientQuotasRequest]):
 
     @staticmethod
     def write(m: AlterClientQuotasRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterClientQuotasRequest and AlterClientQuotasRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.entries)
         _write_entry_data_v0(out, m.entries)
@@ -299,6 +313,8 @@ class AlterClientQuotasRequestV1(Serializer[AlterClientQuotasRequest]):
 
     @staticmethod
     def write(m: AlterClientQuotasRequest, out: bytearray) -> None:
+        if type(m) is not AlterClientQuotasRequest and AlterClientQuotasRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.entries)
         _write_entry_data_v1(out, m.entries)
         out += _pack_B(BOOLEAN_BYTES[m.validate_only])

@@ -62,7 +62,9 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntityData and EntityData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -94,7 +96,9 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntryData and EntryData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -137,6 +141,8 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
+        if type(m) is not EntityData and EntityData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
         if m.unknown_tags is NO_TAGS:
@@ -178,6 +184,8 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
+        if type(m) is not EntryData and EntryData not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.entity)
@@ -207,7 +215,9 @@ class AlterClientQuotasResponseV0(Serializer[AlterClientQuotasResponse]):
 
     @staticmethod
     def write(m: AlterClientQuotasResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterClientQuotasResponse and AlterClientQuotasResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.entries)
@@ -239,6 +249,8 @@ class AlterClientQuotasResponseV1(Serializer[AlterClientQuotasResponse]):
 
     @staticmethod
     def write(m: AlterClientQuotasResponse, out: bytearray) -> None:
+        if type(m) is not AlterClientQuotasResponse and AlterClientQuotasResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.entries)
         _write_entry_data_v1(out, m.entries)

@@ -63,7 +63,9 @@ def _read_alterable_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v0(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -93,7 +95,9 @@ def _read_alter_configs_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v0(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -136,6 +140,8 @@ def _read_alterable_config_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v2(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
+        if type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -176,6 +182,8 @@ def _read_alter_configs_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v2(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         put_compact_count(out, m.configs)
@@ -208,7 +216,9 @@ class AlterConfigsRequestV0(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsRequest and AlterConfigsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.resources)
         _write_alter_configs_resource_v0(out, m.resources)
@@ -247,6 +257,8 @@ class AlterConfigsRequestV2(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
+        if type(m) is not AlterConfigsRequest and AlterConfigsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.resources)
         _write_alter_configs_resource_v2(out, m.resources)
         out += _pack_B(BOOLEAN_BYTES[m.validate_only])

@@ -65,7 +65,9 @@ def _read_alter_configs_resource_response_v0(
 
 def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -110,6 +112,8 @@ def _read_alter_configs_resource_response_v2(
 
 def _write_alter_configs_resource_response_v2(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.resource_type)
@@ -139,7 +143,9 @@ class AlterConfigsResponseV0(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsResponse and AlterConfigsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -177,6 +183,8 @@ class AlterConfigsResponseV2(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
+        if type(m) is not AlterConfigsResponse and AlterConfigsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
         _write_alter_configs_resource_response_v2(out, m.responses)

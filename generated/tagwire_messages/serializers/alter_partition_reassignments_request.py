@@ -62,6 +62,8 @@ def _read_reassignable_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_reassignable_partition_v0(out: bytearray, items: Iterable[ReassignablePartition]) -> None:
     for m in items:
+        if type(m) is not ReassignablePartition and ReassignablePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         if m.replicas is None:
             out += b"\x00"
@@ -112,6 +114,8 @@ def _read_reassignable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_reassignable_topic_v0(out: bytearray, items: Iterable[ReassignableTopic]) -> None:
     for m in items:
+        if type(m) is not ReassignableTopic and ReassignableTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_reassignable_partition_v0(out, m.partitions)
@@ -147,7 +151,10 @@ class AlterPartitionReassignmentsRequestV0(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
-        if m.allow_replication_factor_change != True:
+        if (
+            type(m) is not AlterPartitionReassignmentsRequest
+            and AlterPartitionReassignmentsRequest not in type(m).__mro__
+        ) or m.allow_replication_factor_change != True:
             raise Refused
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.topics)
@@ -185,6 +192,11 @@ class AlterPartitionReassignmentsRequestV1(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
+        if (
+            type(m) is not AlterPartitionReassignmentsRequest
+            and AlterPartitionReassignmentsRequest not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iB(m.timeout_ms, BOOLEAN_BYTES[m.allow_replication_factor_change])
         put_compact_count(out, m.topics)
         _write_reassignable_topic_v0(out, m.topics)

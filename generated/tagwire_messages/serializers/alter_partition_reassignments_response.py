@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -59,6 +60,8 @@ def _read_reassignable_partition_response_v0(
 
 def _write_reassignable_partition_response_v0(out: bytearray, items: Iterable[ReassignablePartitionResponse]) -> None:
     for m in items:
+        if type(m) is not ReassignablePartitionResponse and ReassignablePartitionResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -101,6 +104,8 @@ def _read_reassignable_topic_response_v0(
 
 def _write_reassignable_topic_response_v0(out: bytearray, items: Iterable[ReassignableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ReassignableTopicResponse and ReassignableTopicResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_reassignable_partition_response_v0(out, m.partitions)
@@ -147,6 +152,11 @@ class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not AlterPartitionReassignmentsResponse
+            and AlterPartitionReassignmentsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)
@@ -194,6 +204,11 @@ class AlterPartitionReassignmentsResponseV1(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not AlterPartitionReassignmentsResponse
+            and AlterPartitionReassignmentsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iBh(m.throttle_time_ms, BOOLEAN_BYTES[m.allow_replication_factor_change], m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)

@@ -68,7 +68,11 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.new_isr_with_epochs not in EMPTIES or m.leader_recovery_state != 0:
+        if (
+            (type(m) is not PartitionData and PartitionData not in type(m).__mro__)
+            or m.new_isr_with_epochs not in EMPTIES
+            or m.leader_recovery_state != 0
+        ):
             raise Refused
         out += _pack_ii(m.partition_index, m.leader_epoch)
         values = m.new_isr
@@ -119,6 +123,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -156,7 +162,9 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.new_isr_with_epochs not in EMPTIES:
+        if (
+            type(m) is not PartitionData and PartitionData not in type(m).__mro__
+        ) or m.new_isr_with_epochs not in EMPTIES:
             raise Refused
         out += _pack_ii(m.partition_index, m.leader_epoch)
         values = m.new_isr
@@ -207,6 +215,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -241,6 +251,8 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -266,6 +278,8 @@ def _read_broker_state_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Broke
 
 def _write_broker_state_v3(out: bytearray, items: Iterable[BrokerState]) -> None:
     for m in items:
+        if type(m) is not BrokerState and BrokerState not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -298,7 +312,7 @@ def _read_partition_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v3(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.new_isr not in EMPTIES:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or m.new_isr not in EMPTIES:
             raise Refused
         out += _pack_ii(m.partition_index, m.leader_epoch)
         put_compact_count(out, m.new_isr_with_epochs)
@@ -335,6 +349,8 @@ def _read_topic_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v3(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v3(out, m.partitions)
@@ -369,6 +385,8 @@ class AlterPartitionRequestV0(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        if type(m) is not AlterPartitionRequest and AlterPartitionRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
@@ -403,6 +421,8 @@ class AlterPartitionRequestV1(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        if type(m) is not AlterPartitionRequest and AlterPartitionRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
         _write_topic_data_v1(out, m.topics)
@@ -437,6 +457,8 @@ class AlterPartitionRequestV2(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        if type(m) is not AlterPartitionRequest and AlterPartitionRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
         _write_topic_data_v2(out, m.topics)
@@ -471,6 +493,8 @@ class AlterPartitionRequestV3(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
+        if type(m) is not AlterPartitionRequest and AlterPartitionRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
         _write_topic_data_v3(out, m.topics)

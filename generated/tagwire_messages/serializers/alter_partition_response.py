@@ -15,6 +15,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -66,6 +67,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         values = m.isr
         if values is EMPTY:
@@ -115,6 +118,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -151,6 +156,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         values = m.isr
         if values is EMPTY:
@@ -200,6 +207,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -234,6 +243,8 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -268,6 +279,8 @@ class AlterPartitionResponseV0(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
+        if type(m) is not AlterPartitionResponse and AlterPartitionResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
@@ -302,6 +315,8 @@ class AlterPartitionResponseV1(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
+        if type(m) is not AlterPartitionResponse and AlterPartitionResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_data_v1(out, m.topics)
@@ -336,6 +351,8 @@ class AlterPartitionResponseV2(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
+        if type(m) is not AlterPartitionResponse and AlterPartitionResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_data_v2(out, m.topics)

@@ -59,7 +59,9 @@ def _read_alter_replica_log_dir_topic_v0(
 
 def _write_alter_replica_log_dir_topic_v0(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterReplicaLogDirTopic and AlterReplicaLogDirTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -89,7 +91,9 @@ def _read_alter_replica_log_dir_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v0(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterReplicaLogDir and AlterReplicaLogDir not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.path)
         put_count(out, m.topics)
@@ -133,6 +137,8 @@ def _read_alter_replica_log_dir_topic_v2(
 
 def _write_alter_replica_log_dir_topic_v2(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDirTopic and AlterReplicaLogDirTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partitions
         if values is EMPTY:
@@ -180,6 +186,8 @@ def _read_alter_replica_log_dir_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v2(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDir and AlterReplicaLogDir not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.path)
         put_compact_count(out, m.topics)
         _write_alter_replica_log_dir_topic_v2(out, m.topics)
@@ -208,7 +216,9 @@ class AlterReplicaLogDirsRequestV0(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterReplicaLogDirsRequest and AlterReplicaLogDirsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.dirs)
         _write_alter_replica_log_dir_v0(out, m.dirs)
@@ -245,6 +255,8 @@ class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
+        if type(m) is not AlterReplicaLogDirsRequest and AlterReplicaLogDirsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.dirs)
         _write_alter_replica_log_dir_v2(out, m.dirs)
         if m.unknown_tags is NO_TAGS:

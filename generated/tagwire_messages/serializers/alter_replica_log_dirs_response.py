@@ -53,7 +53,10 @@ def _write_alter_replica_log_dir_partition_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirPartitionResult
+            and AlterReplicaLogDirPartitionResult not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -86,7 +89,9 @@ def _write_alter_replica_log_dir_topic_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterReplicaLogDirTopicResult and AlterReplicaLogDirTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -113,6 +118,11 @@ def _write_alter_replica_log_dir_partition_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
+        if (
+            type(m) is not AlterReplicaLogDirPartitionResult
+            and AlterReplicaLogDirPartitionResult not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -156,6 +166,8 @@ def _write_alter_replica_log_dir_topic_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDirTopicResult and AlterReplicaLogDirTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_alter_replica_log_dir_partition_result_v2(out, m.partitions)
@@ -184,7 +196,9 @@ class AlterReplicaLogDirsResponseV0(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterReplicaLogDirsResponse and AlterReplicaLogDirsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -222,6 +236,8 @@ class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not AlterReplicaLogDirsResponse and AlterReplicaLogDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_alter_replica_log_dir_topic_result_v2(out, m.results)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.alter_share_group_offsets_request import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -37,6 +37,11 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition]) -> None:
     for m in items:
+        if (
+            type(m) is not AlterShareGroupOffsetsRequestPartition
+            and AlterShareGroupOffsetsRequestPartition not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iq(m.partition_index, m.start_offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -76,6 +81,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGr
 
 def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not AlterShareGroupOffsetsRequestTopic
+            and AlterShareGroupOffsetsRequestTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_v0(out, m.partitions)
@@ -119,6 +129,8 @@ class AlterShareGroupOffsetsRequestV0(Serializer[AlterShareGroupOffsetsRequest])
 
     @staticmethod
     def write(m: AlterShareGroupOffsetsRequest, out: bytearray) -> None:
+        if type(m) is not AlterShareGroupOffsetsRequest and AlterShareGroupOffsetsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topic_v0(out, m.topics)

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -59,6 +60,11 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
+        if (
+            type(m) is not AlterShareGroupOffsetsResponsePartition
+            and AlterShareGroupOffsetsResponsePartition not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -100,6 +106,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGr
 
 def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not AlterShareGroupOffsetsResponseTopic
+            and AlterShareGroupOffsetsResponseTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -146,6 +157,8 @@ class AlterShareGroupOffsetsResponseV0(Serializer[AlterShareGroupOffsetsResponse
 
     @staticmethod
     def write(m: AlterShareGroupOffsetsResponse, out: bytearray) -> None:
+        if type(m) is not AlterShareGroupOffsetsResponse and AlterShareGroupOffsetsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)

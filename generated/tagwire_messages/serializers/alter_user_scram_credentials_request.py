@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_binary,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -56,6 +57,8 @@ def _read_scram_credential_deletion_v0(
 
 def _write_scram_credential_deletion_v0(out: bytearray, items: Iterable[ScramCredentialDeletion]) -> None:
     for m in items:
+        if type(m) is not ScramCredentialDeletion and ScramCredentialDeletion not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)
         if m.unknown_tags is NO_TAGS:
@@ -109,6 +112,8 @@ def _read_scram_credential_upsertion_v0(
 
 def _write_scram_credential_upsertion_v0(out: bytearray, items: Iterable[ScramCredentialUpsertion]) -> None:
     for m in items:
+        if type(m) is not ScramCredentialUpsertion and ScramCredentialUpsertion not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_bi(m.mechanism, m.iterations)
         put_compact_binary(out, m.salt)
@@ -152,6 +157,8 @@ class AlterUserScramCredentialsRequestV0(Serializer[AlterUserScramCredentialsReq
 
     @staticmethod
     def write(m: AlterUserScramCredentialsRequest, out: bytearray) -> None:
+        if type(m) is not AlterUserScramCredentialsRequest and AlterUserScramCredentialsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.deletions)
         _write_scram_credential_deletion_v0(out, m.deletions)
         put_compact_count(out, m.upsertions)

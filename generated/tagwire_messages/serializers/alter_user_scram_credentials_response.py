@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -67,6 +68,8 @@ def _write_alter_user_scram_credentials_result_v0(
     out: bytearray, items: Iterable[AlterUserScramCredentialsResult]
 ) -> None:
     for m in items:
+        if type(m) is not AlterUserScramCredentialsResult and AlterUserScramCredentialsResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.user)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -101,6 +104,11 @@ class AlterUserScramCredentialsResponseV0(Serializer[AlterUserScramCredentialsRe
 
     @staticmethod
     def write(m: AlterUserScramCredentialsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not AlterUserScramCredentialsResponse
+            and AlterUserScramCredentialsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_alter_user_scram_credentials_result_v0(out, m.results)

@@ -32,7 +32,9 @@ class ApiVersionsRequestV0(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ApiVersionsRequest and ApiVersionsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
 
 
@@ -86,6 +88,8 @@ class ApiVersionsRequestV3(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
+        if type(m) is not ApiVersionsRequest and ApiVersionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.client_software_name)
         put_compact_string(out, m.client_software_version)
         if m.unknown_tags is NO_TAGS:
@@ -147,6 +151,8 @@ class ApiVersionsRequestV5(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
+        if type(m) is not ApiVersionsRequest and ApiVersionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.client_software_name)
         put_compact_string(out, m.client_software_version)
         put_nullable_compact_string(out, m.cluster_id)

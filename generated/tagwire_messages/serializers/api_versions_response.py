@@ -59,7 +59,9 @@ def _read_api_version_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVer
 
 def _write_api_version_v0(out: bytearray, items: Iterable[ApiVersion]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ApiVersion and ApiVersion not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
 
@@ -80,6 +82,8 @@ def _read_api_version_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVer
 
 def _write_api_version_v3(out: bytearray, items: Iterable[ApiVersion]) -> None:
     for m in items:
+        if type(m) is not ApiVersion and ApiVersion not in type(m).__mro__:
+            raise Refused
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -112,6 +116,8 @@ def _read_supported_feature_key_v3(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_supported_feature_key_v3(out: bytearray, items: Iterable[SupportedFeatureKey]) -> None:
     for m in items:
+        if type(m) is not SupportedFeatureKey and SupportedFeatureKey not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_version, m.max_version)
         if m.unknown_tags is NO_TAGS:
@@ -145,6 +151,8 @@ def _read_finalized_feature_key_v3(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_finalized_feature_key_v3(out: bytearray, items: Iterable[FinalizedFeatureKey]) -> None:
     for m in items:
+        if type(m) is not FinalizedFeatureKey and FinalizedFeatureKey not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.max_version_level, m.min_version_level)
         if m.unknown_tags is NO_TAGS:
@@ -177,7 +185,9 @@ class ApiVersionsResponseV0(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ApiVersionsResponse and ApiVersionsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -209,7 +219,9 @@ class ApiVersionsResponseV1(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ApiVersionsResponse and ApiVersionsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -289,6 +301,8 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
+        if type(m) is not ApiVersionsResponse and ApiVersionsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.api_keys)
         _write_api_version_v3(out, m.api_keys)

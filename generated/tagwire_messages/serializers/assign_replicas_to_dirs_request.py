@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.assign_replicas_to_dirs_request import (
     AssignReplicasToDirsRequest,
     DirectoryData,
@@ -40,6 +40,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -71,6 +73,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -104,6 +108,8 @@ def _read_directory_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Dir
 
 def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> None:
     for m in items:
+        if type(m) is not DirectoryData and DirectoryData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.id))
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
@@ -138,6 +144,8 @@ class AssignReplicasToDirsRequestV0(Serializer[AssignReplicasToDirsRequest]):
 
     @staticmethod
     def write(m: AssignReplicasToDirsRequest, out: bytearray) -> None:
+        if type(m) is not AssignReplicasToDirsRequest and AssignReplicasToDirsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.directories)
         _write_directory_data_v0(out, m.directories)

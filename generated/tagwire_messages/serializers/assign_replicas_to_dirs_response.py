@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.assign_replicas_to_dirs_response import (
     AssignReplicasToDirsResponse,
     DirectoryData,
@@ -38,6 +38,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -69,6 +71,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -102,6 +106,8 @@ def _read_directory_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Dir
 
 def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> None:
     for m in items:
+        if type(m) is not DirectoryData and DirectoryData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.id))
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
@@ -136,6 +142,8 @@ class AssignReplicasToDirsResponseV0(Serializer[AssignReplicasToDirsResponse]):
 
     @staticmethod
     def write(m: AssignReplicasToDirsResponse, out: bytearray) -> None:
+        if type(m) is not AssignReplicasToDirsResponse and AssignReplicasToDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.directories)
         _write_directory_data_v0(out, m.directories)

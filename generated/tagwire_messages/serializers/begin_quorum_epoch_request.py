@@ -60,7 +60,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
 
@@ -89,7 +91,9 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicData and TopicData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -113,6 +117,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_i16sii(m.partition_index, uuid_bytes(m.voter_directory_id), m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -152,6 +158,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -195,6 +203,8 @@ def _read_leader_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Le
 
 def _write_leader_endpoint_v1(out: bytearray, items: Iterable[LeaderEndpoint]) -> None:
     for m in items:
+        if type(m) is not LeaderEndpoint and LeaderEndpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -234,7 +244,9 @@ class BeginQuorumEpochRequestV0(Serializer[BeginQuorumEpochRequest]):
 
     @staticmethod
     def write(m: BeginQuorumEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not BeginQuorumEpochRequest and BeginQuorumEpochRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)
@@ -284,6 +296,8 @@ class BeginQuorumEpochRequestV1(Serializer[BeginQuorumEpochRequest]):
 
     @staticmethod
     def write(m: BeginQuorumEpochRequest, out: bytearray) -> None:
+        if type(m) is not BeginQuorumEpochRequest and BeginQuorumEpochRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)
         put_compact_count(out, m.topics)

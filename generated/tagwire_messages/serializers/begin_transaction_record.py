@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_nullable_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_nullable_compact_string, Refused, string_length, uvarint
 from tagwire_messages.begin_transaction_record import BeginTransactionRecord
 
 _TAGS_0 = frozenset({0})
@@ -54,6 +54,8 @@ class BeginTransactionRecordV0(Serializer[BeginTransactionRecord]):
 
     @staticmethod
     def write(m: BeginTransactionRecord, out: bytearray) -> None:
+        if type(m) is not BeginTransactionRecord and BeginTransactionRecord not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.name is not None:
             data = bytearray()

@@ -52,7 +52,11 @@ class BrokerHeartbeatRequestV0(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
-        if m.offline_log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
+        if (
+            (type(m) is not BrokerHeartbeatRequest and BrokerHeartbeatRequest not in type(m).__mro__)
+            or m.offline_log_dirs not in EMPTIES
+            or m.cordoned_log_dirs is not None
+        ):
             raise Refused
         out += _pack_iqqBB(
             m.broker_id,
@@ -112,7 +116,9 @@ class BrokerHeartbeatRequestV1(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
-        if m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not BrokerHeartbeatRequest and BrokerHeartbeatRequest not in type(m).__mro__
+        ) or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iqqBB(
             m.broker_id,
@@ -185,6 +191,8 @@ class BrokerHeartbeatRequestV2(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not BrokerHeartbeatRequest and BrokerHeartbeatRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iqqBB(
             m.broker_id,
             m.broker_epoch,

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, new
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, new, Refused
 from tagwire_messages.broker_heartbeat_response import BrokerHeartbeatResponse
 
 _pack_ihBBB = Struct(">ihBBB").pack
@@ -38,6 +38,8 @@ class BrokerHeartbeatResponseV0(Serializer[BrokerHeartbeatResponse]):
 
     @staticmethod
     def write(m: BrokerHeartbeatResponse, out: bytearray) -> None:
+        if type(m) is not BrokerHeartbeatResponse and BrokerHeartbeatResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihBBB(
             m.throttle_time_ms,
             m.error_code,

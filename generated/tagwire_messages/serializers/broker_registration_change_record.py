@@ -57,7 +57,12 @@ class BrokerRegistrationChangeRecordV0(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if m.in_controlled_shutdown != 0 or m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
+        if (
+            (type(m) is not BrokerRegistrationChangeRecord and BrokerRegistrationChangeRecord not in type(m).__mro__)
+            or m.in_controlled_shutdown != 0
+            or m.log_dirs not in EMPTIES
+            or m.cordoned_log_dirs is not None
+        ):
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -109,7 +114,11 @@ class BrokerRegistrationChangeRecordV1(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
+        if (
+            (type(m) is not BrokerRegistrationChangeRecord and BrokerRegistrationChangeRecord not in type(m).__mro__)
+            or m.log_dirs not in EMPTIES
+            or m.cordoned_log_dirs is not None
+        ):
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -173,7 +182,9 @@ class BrokerRegistrationChangeRecordV2(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not BrokerRegistrationChangeRecord and BrokerRegistrationChangeRecord not in type(m).__mro__
+        ) or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -251,6 +262,8 @@ class BrokerRegistrationChangeRecordV3(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
+        if type(m) is not BrokerRegistrationChangeRecord and BrokerRegistrationChangeRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
         if m.fenced != 0:

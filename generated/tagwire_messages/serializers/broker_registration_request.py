@@ -74,6 +74,8 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
+        if type(m) is not Listener and Listener not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_Hh(m.port, m.security_protocol)
@@ -108,6 +110,8 @@ def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, .
 
 def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
     for m in items:
+        if type(m) is not Feature and Feature not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -172,7 +176,9 @@ class BrokerRegistrationRequestV0(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
-        if m.is_migrating_zk_broker != False:
+        if (
+            type(m) is not BrokerRegistrationRequest and BrokerRegistrationRequest not in type(m).__mro__
+        ) or m.is_migrating_zk_broker != False:
             raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
@@ -244,6 +250,8 @@ class BrokerRegistrationRequestV1(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
+        if type(m) is not BrokerRegistrationRequest and BrokerRegistrationRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
         out += _pack_16s(uuid_bytes(m.incarnation_id))
@@ -322,6 +330,8 @@ class BrokerRegistrationRequestV2(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
+        if type(m) is not BrokerRegistrationRequest and BrokerRegistrationRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
         out += _pack_16s(uuid_bytes(m.incarnation_id))
@@ -401,6 +411,8 @@ class BrokerRegistrationRequestV3(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
+        if type(m) is not BrokerRegistrationRequest and BrokerRegistrationRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
         out += _pack_16s(uuid_bytes(m.incarnation_id))

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.broker_registration_response import BrokerRegistrationResponse
 
 _pack_ihq = Struct(">ihq").pack
@@ -32,6 +32,8 @@ class BrokerRegistrationResponseV0(Serializer[BrokerRegistrationResponse]):
 
     @staticmethod
     def write(m: BrokerRegistrationResponse, out: bytearray) -> None:
+        if type(m) is not BrokerRegistrationResponse and BrokerRegistrationResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihq(m.throttle_time_ms, m.error_code, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length
 from tagwire_messages.clear_elr_record import ClearElrRecord
 
 
@@ -37,6 +37,8 @@ class ClearElrRecordV0(Serializer[ClearElrRecord]):
 
     @staticmethod
     def write(m: ClearElrRecord, out: bytearray) -> None:
+        if type(m) is not ClearElrRecord and ClearElrRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -60,6 +61,8 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
+        if type(m) is not EntityData and EntityData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
         if m.unknown_tags is NO_TAGS:
@@ -103,6 +106,8 @@ class ClientQuotaRecordV0(Serializer[ClientQuotaRecord]):
 
     @staticmethod
     def write(m: ClientQuotaRecord, out: bytearray) -> None:
+        if type(m) is not ClientQuotaRecord and ClientQuotaRecord not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
         put_compact_string(out, m.key)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, put_nullable_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, put_nullable_compact_string, Refused, string_length
 from tagwire_messages.config_record import ConfigRecord
 
 _pack_b = Struct(">b").pack
@@ -61,6 +61,8 @@ class ConfigRecordV0(Serializer[ConfigRecord]):
 
     @staticmethod
     def write(m: ConfigRecord, out: bytearray) -> None:
+        if type(m) is not ConfigRecord and ConfigRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         put_compact_string(out, m.name)

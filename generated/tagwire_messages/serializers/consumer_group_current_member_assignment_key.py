@@ -40,7 +40,10 @@ class ConsumerGroupCurrentMemberAssignmentKeyV0(Serializer[ConsumerGroupCurrentM
 
     @staticmethod
     def write(m: ConsumerGroupCurrentMemberAssignmentKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ConsumerGroupCurrentMemberAssignmentKey
+            and ConsumerGroupCurrentMemberAssignmentKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)

@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.consumer_group_current_member_assignment_value import (
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
@@ -77,6 +77,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -137,6 +139,11 @@ class ConsumerGroupCurrentMemberAssignmentValueV0(Serializer[ConsumerGroupCurren
 
     @staticmethod
     def write(m: ConsumerGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
+        if (
+            type(m) is not ConsumerGroupCurrentMemberAssignmentValue
+            and ConsumerGroupCurrentMemberAssignmentValue not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.assigned_partitions)
         _write_topic_partitions_v0(out, m.assigned_partitions)

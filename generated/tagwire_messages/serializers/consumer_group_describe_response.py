@@ -17,6 +17,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -81,6 +82,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         values = m.partitions
@@ -120,6 +123,8 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
+        if type(m) is not Assignment and Assignment not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topic_partitions)
         _write_topic_partitions_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:
@@ -213,6 +218,8 @@ def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
+        if type(m) is not Member and Member not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)
@@ -292,6 +299,8 @@ def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_string(out, m.group_id)
@@ -392,6 +401,8 @@ def _read_member_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v1(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
+        if type(m) is not Member and Member not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)
@@ -472,6 +483,8 @@ def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_string(out, m.group_id)
@@ -512,6 +525,8 @@ class ConsumerGroupDescribeResponseV0(Serializer[ConsumerGroupDescribeResponse])
 
     @staticmethod
     def write(m: ConsumerGroupDescribeResponse, out: bytearray) -> None:
+        if type(m) is not ConsumerGroupDescribeResponse and ConsumerGroupDescribeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v0(out, m.groups)
@@ -546,6 +561,8 @@ class ConsumerGroupDescribeResponseV1(Serializer[ConsumerGroupDescribeResponse])
 
     @staticmethod
     def write(m: ConsumerGroupDescribeResponse, out: bytearray) -> None:
+        if type(m) is not ConsumerGroupDescribeResponse and ConsumerGroupDescribeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v1(out, m.groups)

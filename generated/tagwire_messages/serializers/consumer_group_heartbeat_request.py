@@ -61,6 +61,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -162,7 +164,9 @@ class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest])
 
     @staticmethod
     def write(m: ConsumerGroupHeartbeatRequest, out: bytearray) -> None:
-        if m.subscribed_topic_regex is not None:
+        if (
+            type(m) is not ConsumerGroupHeartbeatRequest and ConsumerGroupHeartbeatRequest not in type(m).__mro__
+        ) or m.subscribed_topic_regex is not None:
             raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
@@ -282,6 +286,8 @@ class ConsumerGroupHeartbeatRequestV1(Serializer[ConsumerGroupHeartbeatRequest])
 
     @staticmethod
     def write(m: ConsumerGroupHeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not ConsumerGroupHeartbeatRequest and ConsumerGroupHeartbeatRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)

@@ -17,6 +17,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -66,6 +67,8 @@ def _read_classic_protocol_v0(buf: bytes, raw: Any, pos: int, count: int) -> tup
 
 def _write_classic_protocol_v0(out: bytearray, items: Iterable[ClassicProtocol]) -> None:
     for m in items:
+        if type(m) is not ClassicProtocol and ClassicProtocol not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_binary(out, m.metadata)
         if m.unknown_tags is NO_TAGS:
@@ -99,6 +102,8 @@ def _read_classic_member_metadata_v0(
 
 def _write_classic_member_metadata_v0(out: bytearray, items: Iterable[ClassicMemberMetadata]) -> None:
     for m in items:
+        if type(m) is not ClassicMemberMetadata and ClassicMemberMetadata not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.session_timeout_ms)
         put_compact_count(out, m.supported_protocols)
         _write_classic_protocol_v0(out, m.supported_protocols)
@@ -216,6 +221,8 @@ class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataV
 
     @staticmethod
     def write(m: ConsumerGroupMemberMetadataValue, out: bytearray) -> None:
+        if type(m) is not ConsumerGroupMemberMetadataValue and ConsumerGroupMemberMetadataValue not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)
         put_compact_string(out, m.client_id)

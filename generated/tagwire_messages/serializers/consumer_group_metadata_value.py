@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, uvarint
+from tagwire.wire import Malformed, new, Refused, uvarint
 from tagwire_messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
 
 _TAGS_0 = frozenset({0})
@@ -51,6 +51,8 @@ class ConsumerGroupMetadataValueV0(Serializer[ConsumerGroupMetadataValue]):
 
     @staticmethod
     def write(m: ConsumerGroupMetadataValue, out: bytearray) -> None:
+        if type(m) is not ConsumerGroupMetadataValue and ConsumerGroupMetadataValue not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.epoch)
         tagged = []
         if m.metadata_hash != 0:

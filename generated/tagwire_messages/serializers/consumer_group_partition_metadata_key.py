@@ -33,7 +33,10 @@ class ConsumerGroupPartitionMetadataKeyV0(Serializer[ConsumerGroupPartitionMetad
 
     @staticmethod
     def write(m: ConsumerGroupPartitionMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ConsumerGroupPartitionMetadataKey
+            and ConsumerGroupPartitionMetadataKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
 

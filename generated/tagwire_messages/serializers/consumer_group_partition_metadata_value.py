@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -55,6 +56,8 @@ def _read_partition_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_metadata_v0(out: bytearray, items: Iterable[PartitionMetadata]) -> None:
     for m in items:
+        if type(m) is not PartitionMetadata and PartitionMetadata not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition)
         put_compact_count(out, m.racks)
         put_compact_strings(out, m.racks)
@@ -98,6 +101,8 @@ def _read_topic_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_metadata_v0(out: bytearray, items: Iterable[TopicMetadata]) -> None:
     for m in items:
+        if type(m) is not TopicMetadata and TopicMetadata not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.num_partitions)
@@ -134,6 +139,11 @@ class ConsumerGroupPartitionMetadataValueV0(Serializer[ConsumerGroupPartitionMet
 
     @staticmethod
     def write(m: ConsumerGroupPartitionMetadataValue, out: bytearray) -> None:
+        if (
+            type(m) is not ConsumerGroupPartitionMetadataValue
+            and ConsumerGroupPartitionMetadataValue not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.topics)
         _write_topic_metadata_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:

@@ -40,7 +40,10 @@ class ConsumerGroupRegularExpressionKeyV0(Serializer[ConsumerGroupRegularExpress
 
     @staticmethod
     def write(m: ConsumerGroupRegularExpressionKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ConsumerGroupRegularExpressionKey
+            and ConsumerGroupRegularExpressionKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.regular_expression)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, Refused, uvarint
 from tagwire_messages.consumer_group_regular_expression_value import ConsumerGroupRegularExpressionValue
 
 _pack_qq = Struct(">qq").pack
@@ -39,6 +39,11 @@ class ConsumerGroupRegularExpressionValueV0(Serializer[ConsumerGroupRegularExpre
 
     @staticmethod
     def write(m: ConsumerGroupRegularExpressionValue, out: bytearray) -> None:
+        if (
+            type(m) is not ConsumerGroupRegularExpressionValue
+            and ConsumerGroupRegularExpressionValue not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.topics)
         put_compact_strings(out, m.topics)
         out += _pack_qq(m.version, m.timestamp)

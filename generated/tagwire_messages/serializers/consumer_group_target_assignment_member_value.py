@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.consumer_group_target_assignment_member_value import (
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,
@@ -49,6 +49,8 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
+        if type(m) is not TopicPartition and TopicPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -89,6 +91,11 @@ class ConsumerGroupTargetAssignmentMemberValueV0(Serializer[ConsumerGroupTargetA
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMemberValue, out: bytearray) -> None:
+        if (
+            type(m) is not ConsumerGroupTargetAssignmentMemberValue
+            and ConsumerGroupTargetAssignmentMemberValue not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.topic_partitions)
         _write_topic_partition_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:

@@ -33,7 +33,10 @@ class ConsumerGroupTargetAssignmentMetadataKeyV0(Serializer[ConsumerGroupTargetA
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ConsumerGroupTargetAssignmentMetadataKey
+            and ConsumerGroupTargetAssignmentMetadataKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
 

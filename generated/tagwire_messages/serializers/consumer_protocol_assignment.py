@@ -40,7 +40,9 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicPartition and TopicPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -74,7 +76,9 @@ class ConsumerProtocolAssignmentV0(Serializer[ConsumerProtocolAssignment]):
 
     @staticmethod
     def write(m: ConsumerProtocolAssignment, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ConsumerProtocolAssignment and ConsumerProtocolAssignment not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.assigned_partitions)
         _write_topic_partition_v0(out, m.assigned_partitions)

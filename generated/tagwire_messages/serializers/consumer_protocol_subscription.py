@@ -53,7 +53,9 @@ def _read_topic_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v1(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicPartition and TopicPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -90,7 +92,9 @@ class ConsumerProtocolSubscriptionV0(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ConsumerProtocolSubscription and ConsumerProtocolSubscription not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -132,7 +136,9 @@ class ConsumerProtocolSubscriptionV1(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ConsumerProtocolSubscription and ConsumerProtocolSubscription not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -177,7 +183,9 @@ class ConsumerProtocolSubscriptionV2(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ConsumerProtocolSubscription and ConsumerProtocolSubscription not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -230,7 +238,9 @@ class ConsumerProtocolSubscriptionV3(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ConsumerProtocolSubscription and ConsumerProtocolSubscription not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         put_strings(out, m.topics)

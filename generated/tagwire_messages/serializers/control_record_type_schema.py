@@ -29,7 +29,9 @@ class ControlRecordTypeSchemaV0(Serializer[ControlRecordTypeSchema]):
 
     @staticmethod
     def write(m: ControlRecordTypeSchema, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ControlRecordTypeSchema and ControlRecordTypeSchema not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.type)
 

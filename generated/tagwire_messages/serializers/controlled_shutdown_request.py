@@ -34,7 +34,9 @@ class ControlledShutdownRequestV0(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ControlledShutdownRequest and ControlledShutdownRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.broker_id)
 
@@ -61,7 +63,9 @@ class ControlledShutdownRequestV2(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ControlledShutdownRequest and ControlledShutdownRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
 
@@ -84,6 +88,8 @@ class ControlledShutdownRequestV3(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
+        if type(m) is not ControlledShutdownRequest and ControlledShutdownRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -51,7 +51,9 @@ def _read_remaining_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v0(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not RemainingPartition and RemainingPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -82,6 +84,8 @@ def _read_remaining_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v3(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
+        if type(m) is not RemainingPartition and RemainingPartition not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
@@ -109,7 +113,9 @@ class ControlledShutdownResponseV0(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ControlledShutdownResponse and ControlledShutdownResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.remaining_partitions)
@@ -153,6 +159,8 @@ class ControlledShutdownResponseV3(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
+        if type(m) is not ControlledShutdownResponse and ControlledShutdownResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.remaining_partitions)
         _write_remaining_partition_v3(out, m.remaining_partitions)

@@ -15,6 +15,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -64,6 +65,8 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
+        if type(m) is not Listener and Listener not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_Hh(m.port, m.security_protocol)
@@ -98,6 +101,8 @@ def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, .
 
 def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
     for m in items:
+        if type(m) is not Feature and Feature not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -141,6 +146,8 @@ class ControllerRegistrationRequestV0(Serializer[ControllerRegistrationRequest])
 
     @staticmethod
     def write(m: ControllerRegistrationRequest, out: bytearray) -> None:
+        if type(m) is not ControllerRegistrationRequest and ControllerRegistrationRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i16sB(m.controller_id, uuid_bytes(m.incarnation_id), BOOLEAN_BYTES[m.zk_migration_ready])
         put_compact_count(out, m.listeners)
         _write_listener_v0(out, m.listeners)

@@ -67,7 +67,11 @@ def _read_acl_creation_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v0(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if m.resource_pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not AclCreation and AclCreation not in type(m).__mro__)
+            or m.resource_pattern_type != 3
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -112,7 +116,9 @@ def _read_acl_creation_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v1(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AclCreation and AclCreation not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -166,6 +172,8 @@ def _read_acl_creation_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v2(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
+        if type(m) is not AclCreation and AclCreation not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         out += _pack_b(m.resource_pattern_type)
@@ -197,7 +205,9 @@ class CreateAclsRequestV0(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateAclsRequest and CreateAclsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.creations)
         _write_acl_creation_v0(out, m.creations)
@@ -222,7 +232,9 @@ class CreateAclsRequestV1(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateAclsRequest and CreateAclsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.creations)
         _write_acl_creation_v1(out, m.creations)
@@ -253,6 +265,8 @@ class CreateAclsRequestV2(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
+        if type(m) is not CreateAclsRequest and CreateAclsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.creations)
         _write_acl_creation_v2(out, m.creations)
         if m.unknown_tags is NO_TAGS:

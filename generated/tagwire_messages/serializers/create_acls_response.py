@@ -51,7 +51,9 @@ def _read_acl_creation_result_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_acl_creation_result_v0(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AclCreationResult and AclCreationResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -83,6 +85,8 @@ def _read_acl_creation_result_v2(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_acl_creation_result_v2(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
+        if type(m) is not AclCreationResult and AclCreationResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -110,7 +114,9 @@ class CreateAclsResponseV0(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateAclsResponse and CreateAclsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -148,6 +154,8 @@ class CreateAclsResponseV2(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
+        if type(m) is not CreateAclsResponse and CreateAclsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_acl_creation_result_v2(out, m.results)

@@ -55,7 +55,9 @@ def _read_creatable_renewers_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v0(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableRenewers and CreatableRenewers not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -95,6 +97,8 @@ def _read_creatable_renewers_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v2(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
+        if type(m) is not CreatableRenewers and CreatableRenewers not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
         if m.unknown_tags is NO_TAGS:
@@ -127,7 +131,8 @@ class CreateDelegationTokenRequestV0(Serializer[CreateDelegationTokenRequest]):
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
         if (
-            m.owner_principal_type != ""
+            (type(m) is not CreateDelegationTokenRequest and CreateDelegationTokenRequest not in type(m).__mro__)
+            or m.owner_principal_type != ""
             or m.owner_principal_name != ""
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -170,7 +175,11 @@ class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
-        if m.owner_principal_type != "" or m.owner_principal_name != "":
+        if (
+            (type(m) is not CreateDelegationTokenRequest and CreateDelegationTokenRequest not in type(m).__mro__)
+            or m.owner_principal_type != ""
+            or m.owner_principal_name != ""
+        ):
             raise Refused
         put_compact_count(out, m.renewers)
         _write_creatable_renewers_v2(out, m.renewers)
@@ -227,6 +236,8 @@ class CreateDelegationTokenRequestV3(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not CreateDelegationTokenRequest and CreateDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.owner_principal_type)
         put_nullable_compact_string(out, m.owner_principal_name)
         put_compact_count(out, m.renewers)

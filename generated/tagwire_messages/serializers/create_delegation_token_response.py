@@ -80,7 +80,8 @@ class CreateDelegationTokenResponseV0(Serializer[CreateDelegationTokenResponse])
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
         if (
-            m.token_requester_principal_type != ""
+            (type(m) is not CreateDelegationTokenResponse and CreateDelegationTokenResponse not in type(m).__mro__)
+            or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -158,7 +159,11 @@ class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
-        if m.token_requester_principal_type != "" or m.token_requester_principal_name != "":
+        if (
+            (type(m) is not CreateDelegationTokenResponse and CreateDelegationTokenResponse not in type(m).__mro__)
+            or m.token_requester_principal_type != ""
+            or m.token_requester_principal_name != ""
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.principal_type)
@@ -248,6 +253,8 @@ class CreateDelegationTokenResponseV3(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not CreateDelegationTokenResponse and CreateDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)

@@ -60,7 +60,9 @@ def _read_create_partitions_assignment_v0(
 
 def _write_create_partitions_assignment_v0(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatePartitionsAssignment and CreatePartitionsAssignment not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         _int32s.put(out, m.broker_ids)
 
@@ -91,7 +93,9 @@ def _read_create_partitions_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v0(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatePartitionsTopic and CreatePartitionsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_i(m.count)
@@ -130,6 +134,8 @@ def _read_create_partitions_assignment_v2(
 
 def _write_create_partitions_assignment_v2(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsAssignment and CreatePartitionsAssignment not in type(m).__mro__:
+            raise Refused
         values = m.broker_ids
         if values is EMPTY:
             out.append(1)
@@ -177,6 +183,8 @@ def _read_create_partitions_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v2(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsTopic and CreatePartitionsTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_i(m.count)
         if m.assignments is None:
@@ -212,7 +220,9 @@ class CreatePartitionsRequestV0(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatePartitionsRequest and CreatePartitionsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_create_partitions_topic_v0(out, m.topics)
@@ -251,6 +261,8 @@ class CreatePartitionsRequestV2(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
+        if type(m) is not CreatePartitionsRequest and CreatePartitionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_create_partitions_topic_v2(out, m.topics)
         out += _pack_iB(m.timeout_ms, BOOLEAN_BYTES[m.validate_only])

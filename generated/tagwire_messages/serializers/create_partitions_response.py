@@ -63,7 +63,9 @@ def _read_create_partitions_topic_result_v0(
 
 def _write_create_partitions_topic_result_v0(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatePartitionsTopicResult and CreatePartitionsTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -107,6 +109,8 @@ def _read_create_partitions_topic_result_v2(
 
 def _write_create_partitions_topic_result_v2(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsTopicResult and CreatePartitionsTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -135,7 +139,9 @@ class CreatePartitionsResponseV0(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatePartitionsResponse and CreatePartitionsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -173,6 +179,8 @@ class CreatePartitionsResponseV2(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
+        if type(m) is not CreatePartitionsResponse and CreatePartitionsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_create_partitions_topic_result_v2(out, m.results)

@@ -66,7 +66,9 @@ def _read_creatable_replica_assignment_v0(
 
 def _write_creatable_replica_assignment_v0(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableReplicaAssignment and CreatableReplicaAssignment not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.partition_index)
         _int32s.put(out, m.broker_ids)
@@ -100,7 +102,9 @@ def _read_creatable_topic_config_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_config_v0(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableTopicConfig and CreatableTopicConfig not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -136,7 +140,9 @@ def _read_creatable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v0(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableTopic and CreatableTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
@@ -174,6 +180,8 @@ def _read_creatable_replica_assignment_v5(
 
 def _write_creatable_replica_assignment_v5(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
+        if type(m) is not CreatableReplicaAssignment and CreatableReplicaAssignment not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         values = m.broker_ids
         if values is EMPTY:
@@ -224,6 +232,8 @@ def _read_creatable_topic_config_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_config_v5(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
+        if type(m) is not CreatableTopicConfig and CreatableTopicConfig not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -272,6 +282,8 @@ def _read_creatable_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v5(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
+        if type(m) is not CreatableTopic and CreatableTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
         put_compact_count(out, m.assignments)
@@ -306,7 +318,11 @@ class CreateTopicsRequestV0(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if m.validate_only != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not CreateTopicsRequest and CreateTopicsRequest not in type(m).__mro__)
+            or m.validate_only != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_creatable_topic_v0(out, m.topics)
@@ -335,7 +351,9 @@ class CreateTopicsRequestV1(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateTopicsRequest and CreateTopicsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_creatable_topic_v0(out, m.topics)
@@ -386,6 +404,8 @@ class CreateTopicsRequestV5(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
+        if type(m) is not CreateTopicsRequest and CreateTopicsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_creatable_topic_v5(out, m.topics)
         out += _pack_iB(m.timeout_ms, BOOLEAN_BYTES[m.validate_only])

@@ -74,7 +74,9 @@ def _read_creatable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v0(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableTopicResult and CreatableTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -113,7 +115,9 @@ def _read_creatable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v1(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreatableTopicResult and CreatableTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -157,6 +161,8 @@ def _read_creatable_topic_configs_v5(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_creatable_topic_configs_v5(out: bytearray, items: Iterable[CreatableTopicConfigs]) -> None:
     for m in items:
+        if type(m) is not CreatableTopicConfigs and CreatableTopicConfigs not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
         out += _pack_BbB(BOOLEAN_BYTES[m.read_only], m.config_source, BOOLEAN_BYTES[m.is_sensitive])
@@ -228,6 +234,8 @@ def _read_creatable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v5(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
+        if type(m) is not CreatableTopicResult and CreatableTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -307,6 +315,8 @@ def _read_creatable_topic_result_v7(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v7(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
+        if type(m) is not CreatableTopicResult and CreatableTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -344,7 +354,9 @@ class CreateTopicsResponseV0(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_creatable_topic_result_v0(out, m.topics)
@@ -370,7 +382,9 @@ class CreateTopicsResponseV1(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_creatable_topic_result_v1(out, m.topics)
@@ -395,7 +409,9 @@ class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -439,6 +455,8 @@ class CreateTopicsResponseV5(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
+        if type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_creatable_topic_result_v5(out, m.topics)
@@ -479,6 +497,8 @@ class CreateTopicsResponseV7(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
+        if type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_creatable_topic_result_v7(out, m.topics)

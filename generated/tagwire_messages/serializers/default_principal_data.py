@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_string, string_length
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_string, Refused, string_length
 from tagwire_messages.default_principal_data import DefaultPrincipalData
 
 _pack_B = Struct(">B").pack
@@ -51,6 +51,8 @@ class DefaultPrincipalDataV0(Serializer[DefaultPrincipalData]):
 
     @staticmethod
     def write(m: DefaultPrincipalData, out: bytearray) -> None:
+        if type(m) is not DefaultPrincipalData and DefaultPrincipalData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.type)
         put_compact_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.token_authenticated])

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_string,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -76,6 +77,8 @@ class DelegationTokenRecordV0(Serializer[DelegationTokenRecord]):
 
     @staticmethod
     def write(m: DelegationTokenRecord, out: bytearray) -> None:
+        if type(m) is not DelegationTokenRecord and DelegationTokenRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.owner)
         put_compact_string(out, m.requester)
         put_compact_count(out, m.renewers)

@@ -75,7 +75,11 @@ def _read_delete_acls_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v0(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if m.pattern_type_filter != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DeleteAclsFilter and DeleteAclsFilter not in type(m).__mro__)
+            or m.pattern_type_filter != 3
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -126,7 +130,9 @@ def _read_delete_acls_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v1(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsFilter and DeleteAclsFilter not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -184,6 +190,8 @@ def _read_delete_acls_filter_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v2(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsFilter and DeleteAclsFilter not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_compact_string(out, m.resource_name_filter)
         out += _pack_b(m.pattern_type_filter)
@@ -215,7 +223,9 @@ class DeleteAclsRequestV0(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsRequest and DeleteAclsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.filters)
         _write_delete_acls_filter_v0(out, m.filters)
@@ -240,7 +250,9 @@ class DeleteAclsRequestV1(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsRequest and DeleteAclsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.filters)
         _write_delete_acls_filter_v1(out, m.filters)
@@ -271,6 +283,8 @@ class DeleteAclsRequestV2(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteAclsRequest and DeleteAclsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.filters)
         _write_delete_acls_filter_v2(out, m.filters)
         if m.unknown_tags is NO_TAGS:

@@ -88,7 +88,11 @@ def _read_delete_acls_matching_acl_v0(
 
 def _write_delete_acls_matching_acl_v0(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if m.pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DeleteAclsMatchingAcl and DeleteAclsMatchingAcl not in type(m).__mro__)
+            or m.pattern_type != 3
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -127,7 +131,9 @@ def _read_delete_acls_filter_result_v0(
 
 def _write_delete_acls_filter_result_v0(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsFilterResult and DeleteAclsFilterResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -182,7 +188,9 @@ def _read_delete_acls_matching_acl_v1(
 
 def _write_delete_acls_matching_acl_v1(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsMatchingAcl and DeleteAclsMatchingAcl not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -222,7 +230,9 @@ def _read_delete_acls_filter_result_v1(
 
 def _write_delete_acls_filter_result_v1(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsFilterResult and DeleteAclsFilterResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -286,6 +296,8 @@ def _read_delete_acls_matching_acl_v2(
 
 def _write_delete_acls_matching_acl_v2(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsMatchingAcl and DeleteAclsMatchingAcl not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.resource_type)
@@ -335,6 +347,8 @@ def _read_delete_acls_filter_result_v2(
 
 def _write_delete_acls_filter_result_v2(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsFilterResult and DeleteAclsFilterResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.matching_acls)
@@ -364,7 +378,9 @@ class DeleteAclsResponseV0(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsResponse and DeleteAclsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)
@@ -390,7 +406,9 @@ class DeleteAclsResponseV1(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteAclsResponse and DeleteAclsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)
@@ -422,6 +440,8 @@ class DeleteAclsResponseV2(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteAclsResponse and DeleteAclsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.filter_results)
         _write_delete_acls_filter_result_v2(out, m.filter_results)

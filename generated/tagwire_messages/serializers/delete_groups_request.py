@@ -43,7 +43,9 @@ class DeleteGroupsRequestV0(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteGroupsRequest and DeleteGroupsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.groups_names)
         put_strings(out, m.groups_names)
@@ -80,6 +82,8 @@ class DeleteGroupsRequestV2(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteGroupsRequest and DeleteGroupsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.groups_names)
         put_compact_strings(out, m.groups_names)
         if m.unknown_tags is NO_TAGS:

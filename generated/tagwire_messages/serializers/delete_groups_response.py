@@ -52,7 +52,9 @@ def _read_deletable_group_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v0(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeletableGroupResult and DeletableGroupResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_h(m.error_code)
@@ -84,6 +86,8 @@ def _read_deletable_group_result_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v2(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
+        if type(m) is not DeletableGroupResult and DeletableGroupResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -127,6 +131,8 @@ def _read_deletable_group_result_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v3(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
+        if type(m) is not DeletableGroupResult and DeletableGroupResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -155,7 +161,9 @@ class DeleteGroupsResponseV0(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteGroupsResponse and DeleteGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -193,6 +201,8 @@ class DeleteGroupsResponseV2(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteGroupsResponse and DeleteGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_deletable_group_result_v2(out, m.results)
@@ -227,6 +237,8 @@ class DeleteGroupsResponseV3(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteGroupsResponse and DeleteGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_deletable_group_result_v3(out, m.results)

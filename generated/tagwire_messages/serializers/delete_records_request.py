@@ -46,7 +46,9 @@ def _read_delete_records_partition_v0(
 
 def _write_delete_records_partition_v0(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsPartition and DeleteRecordsPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iq(m.partition_index, m.offset)
 
@@ -75,7 +77,9 @@ def _read_delete_records_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v0(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsTopic and DeleteRecordsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -100,6 +104,8 @@ def _read_delete_records_partition_v2(
 
 def _write_delete_records_partition_v2(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsPartition and DeleteRecordsPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.partition_index, m.offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -139,6 +145,8 @@ def _read_delete_records_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v2(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsTopic and DeleteRecordsTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_delete_records_partition_v2(out, m.partitions)
@@ -169,7 +177,9 @@ class DeleteRecordsRequestV0(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsRequest and DeleteRecordsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_delete_records_topic_v0(out, m.topics)
@@ -207,6 +217,8 @@ class DeleteRecordsRequestV2(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteRecordsRequest and DeleteRecordsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_delete_records_topic_v2(out, m.topics)
         out += _pack_i(m.timeout_ms)

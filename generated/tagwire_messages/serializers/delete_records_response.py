@@ -51,7 +51,9 @@ def _read_delete_records_partition_result_v0(
 
 def _write_delete_records_partition_result_v0(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsPartitionResult and DeleteRecordsPartitionResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
 
@@ -82,7 +84,9 @@ def _read_delete_records_topic_result_v0(
 
 def _write_delete_records_topic_result_v0(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsTopicResult and DeleteRecordsTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -107,6 +111,8 @@ def _read_delete_records_partition_result_v2(
 
 def _write_delete_records_partition_result_v2(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsPartitionResult and DeleteRecordsPartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -148,6 +154,8 @@ def _read_delete_records_topic_result_v2(
 
 def _write_delete_records_topic_result_v2(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsTopicResult and DeleteRecordsTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_delete_records_partition_result_v2(out, m.partitions)
@@ -176,7 +184,9 @@ class DeleteRecordsResponseV0(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteRecordsResponse and DeleteRecordsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -214,6 +224,8 @@ class DeleteRecordsResponseV2(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteRecordsResponse and DeleteRecordsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_delete_records_topic_result_v2(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.delete_share_group_offsets_request import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
@@ -39,6 +39,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareG
 
 def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DeleteShareGroupOffsetsRequestTopic
+            and DeleteShareGroupOffsetsRequestTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -80,6 +85,8 @@ class DeleteShareGroupOffsetsRequestV0(Serializer[DeleteShareGroupOffsetsRequest
 
     @staticmethod
     def write(m: DeleteShareGroupOffsetsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteShareGroupOffsetsRequest and DeleteShareGroupOffsetsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topic_v0(out, m.topics)

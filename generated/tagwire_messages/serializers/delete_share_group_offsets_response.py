@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -66,6 +67,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareG
 
 def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DeleteShareGroupOffsetsResponseTopic
+            and DeleteShareGroupOffsetsResponseTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -111,6 +117,8 @@ class DeleteShareGroupOffsetsResponseV0(Serializer[DeleteShareGroupOffsetsRespon
 
     @staticmethod
     def write(m: DeleteShareGroupOffsetsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteShareGroupOffsetsResponse and DeleteShareGroupOffsetsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)

@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -56,6 +57,8 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -88,6 +91,8 @@ def _read_delete_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_delete_state_result_v0(out: bytearray, items: Iterable[DeleteStateResult]) -> None:
     for m in items:
+        if type(m) is not DeleteStateResult and DeleteStateResult not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v0(out, m.partitions)
@@ -122,6 +127,8 @@ class DeleteShareGroupStateResponseV0(Serializer[DeleteShareGroupStateResponse])
 
     @staticmethod
     def write(m: DeleteShareGroupStateResponse, out: bytearray) -> None:
+        if type(m) is not DeleteShareGroupStateResponse and DeleteShareGroupStateResponse not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.results)
         _write_delete_state_result_v0(out, m.results)
         if m.unknown_tags is NO_TAGS:

@@ -61,6 +61,8 @@ def _read_delete_topic_state_v6(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_topic_state_v6(out: bytearray, items: Iterable[DeleteTopicState]) -> None:
     for m in items:
+        if type(m) is not DeleteTopicState and DeleteTopicState not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         if m.unknown_tags is NO_TAGS:
@@ -91,7 +93,11 @@ class DeleteTopicsRequestV0(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if m.topics not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DeleteTopicsRequest and DeleteTopicsRequest not in type(m).__mro__)
+            or m.topics not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.topic_names)
         put_strings(out, m.topic_names)
@@ -142,7 +148,9 @@ class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if m.topics not in EMPTIES:
+        if (
+            type(m) is not DeleteTopicsRequest and DeleteTopicsRequest not in type(m).__mro__
+        ) or m.topics not in EMPTIES:
             raise Refused
         put_compact_count(out, m.topic_names)
         put_compact_strings(out, m.topic_names)
@@ -185,6 +193,8 @@ class DeleteTopicsRequestV6(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsRequest and DeleteTopicsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_delete_topic_state_v6(out, m.topics)
         out += _pack_i(m.timeout_ms)

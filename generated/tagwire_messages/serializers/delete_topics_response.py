@@ -60,7 +60,9 @@ def _read_deletable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v0(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeletableTopicResult and DeletableTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -93,6 +95,8 @@ def _read_deletable_topic_result_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v4(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeletableTopicResult and DeletableTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -137,6 +141,8 @@ def _read_deletable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v5(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeletableTopicResult and DeletableTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -183,6 +189,8 @@ def _read_deletable_topic_result_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v6(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeletableTopicResult and DeletableTopicResult not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -212,7 +220,9 @@ class DeleteTopicsResponseV0(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_deletable_topic_result_v0(out, m.responses)
@@ -237,7 +247,9 @@ class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -281,6 +293,8 @@ class DeleteTopicsResponseV4(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
         _write_deletable_topic_result_v4(out, m.responses)
@@ -315,6 +329,8 @@ class DeleteTopicsResponseV5(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
         _write_deletable_topic_result_v5(out, m.responses)
@@ -349,6 +365,8 @@ class DeleteTopicsResponseV6(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
         _write_deletable_topic_result_v6(out, m.responses)

@@ -64,7 +64,11 @@ class DescribeAclsRequestV0(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if m.pattern_type_filter != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeAclsRequest and DescribeAclsRequest not in type(m).__mro__)
+            or m.pattern_type_filter != 3
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -117,7 +121,9 @@ class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeAclsRequest and DescribeAclsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -177,6 +183,8 @@ class DescribeAclsRequestV2(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeAclsRequest and DescribeAclsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type_filter)
         put_nullable_compact_string(out, m.resource_name_filter)
         out += _pack_b(m.pattern_type_filter)

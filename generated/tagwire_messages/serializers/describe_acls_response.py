@@ -66,7 +66,9 @@ def _read_acl_description_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v0(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AclDescription and AclDescription not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.principal)
         put_string(out, m.host)
@@ -98,7 +100,11 @@ def _read_describe_acls_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v0(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if m.pattern_type != 3 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeAclsResource and DescribeAclsResource not in type(m).__mro__)
+            or m.pattern_type != 3
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -130,7 +136,9 @@ def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v1(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeAclsResource and DescribeAclsResource not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -173,6 +181,8 @@ def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v2(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
+        if type(m) is not AclDescription and AclDescription not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.principal)
         put_compact_string(out, m.host)
         out += _pack_bb(m.operation, m.permission_type)
@@ -214,6 +224,8 @@ def _read_describe_acls_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
+        if type(m) is not DescribeAclsResource and DescribeAclsResource not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         out += _pack_b(m.pattern_type)
@@ -254,7 +266,9 @@ class DescribeAclsResponseV0(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeAclsResponse and DescribeAclsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -291,7 +305,9 @@ class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeAclsResponse and DescribeAclsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -335,6 +351,8 @@ class DescribeAclsResponseV2(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeAclsResponse and DescribeAclsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.resources)

@@ -63,7 +63,9 @@ def _read_component_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Com
 
 def _write_component_data_v0(out: bytearray, items: Iterable[ComponentData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ComponentData and ComponentData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.entity_type)
         out += _pack_b(m.match_type)
@@ -105,6 +107,8 @@ def _read_component_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Com
 
 def _write_component_data_v1(out: bytearray, items: Iterable[ComponentData]) -> None:
     for m in items:
+        if type(m) is not ComponentData and ComponentData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.entity_type)
         out += _pack_b(m.match_type)
         put_nullable_compact_string(out, m.match)
@@ -136,7 +140,9 @@ class DescribeClientQuotasRequestV0(Serializer[DescribeClientQuotasRequest]):
 
     @staticmethod
     def write(m: DescribeClientQuotasRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeClientQuotasRequest and DescribeClientQuotasRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.components)
         _write_component_data_v0(out, m.components)
@@ -169,6 +175,8 @@ class DescribeClientQuotasRequestV1(Serializer[DescribeClientQuotasRequest]):
 
     @staticmethod
     def write(m: DescribeClientQuotasRequest, out: bytearray) -> None:
+        if type(m) is not DescribeClientQuotasRequest and DescribeClientQuotasRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.components)
         _write_component_data_v1(out, m.components)
         out += _pack_B(BOOLEAN_BYTES[m.strict])

@@ -67,7 +67,9 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntityData and EntityData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -94,7 +96,9 @@ def _read_value_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ValueDa
 
 def _write_value_data_v0(out: bytearray, items: Iterable[ValueData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ValueData and ValueData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.key)
         out += _pack_d(m.value)
@@ -122,7 +126,9 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EntryData and EntryData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -165,6 +171,8 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
+        if type(m) is not EntityData and EntityData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
         if m.unknown_tags is NO_TAGS:
@@ -198,6 +206,8 @@ def _read_value_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ValueDa
 
 def _write_value_data_v1(out: bytearray, items: Iterable[ValueData]) -> None:
     for m in items:
+        if type(m) is not ValueData and ValueData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         out += _pack_d(m.value)
         if m.unknown_tags is NO_TAGS:
@@ -236,6 +246,8 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
+        if type(m) is not EntryData and EntryData not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.entity)
         _write_entity_data_v1(out, m.entity)
         put_compact_count(out, m.values)
@@ -277,7 +289,9 @@ class DescribeClientQuotasResponseV0(Serializer[DescribeClientQuotasResponse]):
 
     @staticmethod
     def write(m: DescribeClientQuotasResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeClientQuotasResponse and DescribeClientQuotasResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -325,6 +339,8 @@ class DescribeClientQuotasResponseV1(Serializer[DescribeClientQuotasResponse]):
 
     @staticmethod
     def write(m: DescribeClientQuotasResponse, out: bytearray) -> None:
+        if type(m) is not DescribeClientQuotasResponse and DescribeClientQuotasResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.entries is None:

@@ -39,7 +39,11 @@ class DescribeClusterRequestV0(Serializer[DescribeClusterRequest]):
 
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
-        if m.endpoint_type != 1 or m.include_fenced_brokers != False:
+        if (
+            (type(m) is not DescribeClusterRequest and DescribeClusterRequest not in type(m).__mro__)
+            or m.endpoint_type != 1
+            or m.include_fenced_brokers != False
+        ):
             raise Refused
         out += _pack_B(BOOLEAN_BYTES[m.include_cluster_authorized_operations])
         if m.unknown_tags is NO_TAGS:
@@ -68,7 +72,9 @@ class DescribeClusterRequestV1(Serializer[DescribeClusterRequest]):
 
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
-        if m.include_fenced_brokers != False:
+        if (
+            type(m) is not DescribeClusterRequest and DescribeClusterRequest not in type(m).__mro__
+        ) or m.include_fenced_brokers != False:
             raise Refused
         out += _pack_Bb(BOOLEAN_BYTES[m.include_cluster_authorized_operations], m.endpoint_type)
         if m.unknown_tags is NO_TAGS:
@@ -100,6 +106,8 @@ class DescribeClusterRequestV2(Serializer[DescribeClusterRequest]):
 
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
+        if type(m) is not DescribeClusterRequest and DescribeClusterRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_BbB(
             BOOLEAN_BYTES[m.include_cluster_authorized_operations],
             m.endpoint_type,

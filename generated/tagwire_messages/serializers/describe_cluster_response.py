@@ -68,7 +68,9 @@ def _read_describe_cluster_broker_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_cluster_broker_v0(out: bytearray, items: Iterable[DescribeClusterBroker]) -> None:
     for m in items:
-        if m.is_fenced != False:
+        if (
+            type(m) is not DescribeClusterBroker and DescribeClusterBroker not in type(m).__mro__
+        ) or m.is_fenced != False:
             raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host)
@@ -116,6 +118,8 @@ def _read_describe_cluster_broker_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_cluster_broker_v2(out: bytearray, items: Iterable[DescribeClusterBroker]) -> None:
     for m in items:
+        if type(m) is not DescribeClusterBroker and DescribeClusterBroker not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -174,7 +178,9 @@ class DescribeClusterResponseV0(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
-        if m.endpoint_type != 1:
+        if (
+            type(m) is not DescribeClusterResponse and DescribeClusterResponse not in type(m).__mro__
+        ) or m.endpoint_type != 1:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -235,6 +241,8 @@ class DescribeClusterResponseV1(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
+        if type(m) is not DescribeClusterResponse and DescribeClusterResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.endpoint_type)
@@ -295,6 +303,8 @@ class DescribeClusterResponseV2(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
+        if type(m) is not DescribeClusterResponse and DescribeClusterResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.endpoint_type)

@@ -66,7 +66,9 @@ def _read_describe_configs_resource_v0(
 
 def _write_describe_configs_resource_v0(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResource and DescribeConfigsResource not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -112,6 +114,8 @@ def _read_describe_configs_resource_v4(
 
 def _write_describe_configs_resource_v4(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsResource and DescribeConfigsResource not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         if m.configuration_keys is None:
@@ -147,7 +151,8 @@ class DescribeConfigsRequestV0(Serializer[DescribeConfigsRequest]):
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
         if (
-            m.include_synonyms != False
+            (type(m) is not DescribeConfigsRequest and DescribeConfigsRequest not in type(m).__mro__)
+            or m.include_synonyms != False
             or m.include_documentation != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -179,7 +184,11 @@ class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if m.include_documentation != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeConfigsRequest and DescribeConfigsRequest not in type(m).__mro__)
+            or m.include_documentation != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.resources)
         _write_describe_configs_resource_v0(out, m.resources)
@@ -215,7 +224,9 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsRequest and DescribeConfigsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.resources)
         _write_describe_configs_resource_v0(out, m.resources)
@@ -250,6 +261,8 @@ class DescribeConfigsRequestV4(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeConfigsRequest and DescribeConfigsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.resources)
         _write_describe_configs_resource_v4(out, m.resources)
         out += _pack_BB(BOOLEAN_BYTES[m.include_synonyms], BOOLEAN_BYTES[m.include_documentation])

@@ -89,7 +89,9 @@ def _read_describe_configs_resource_result_v0(
 
 def _write_describe_configs_resource_result_v0(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResourceResult and DescribeConfigsResourceResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -130,7 +132,9 @@ def _read_describe_configs_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v0(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResult and DescribeConfigsResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -172,7 +176,9 @@ def _read_describe_configs_synonym_v1(
 
 def _write_describe_configs_synonym_v1(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsSynonym and DescribeConfigsSynonym not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -220,7 +226,11 @@ def _read_describe_configs_resource_result_v1(
 
 def _write_describe_configs_resource_result_v1(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.is_default != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeConfigsResourceResult and DescribeConfigsResourceResult not in type(m).__mro__)
+            or m.is_default != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -263,7 +273,9 @@ def _read_describe_configs_result_v1(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v1(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResult and DescribeConfigsResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -321,7 +333,11 @@ def _read_describe_configs_resource_result_v3(
 
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.is_default != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeConfigsResourceResult and DescribeConfigsResourceResult not in type(m).__mro__)
+            or m.is_default != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -366,7 +382,9 @@ def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v3(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResult and DescribeConfigsResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -413,6 +431,8 @@ def _read_describe_configs_synonym_v4(
 
 def _write_describe_configs_synonym_v4(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsSynonym and DescribeConfigsSynonym not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
         out += _pack_b(m.source)
@@ -480,7 +500,9 @@ def _read_describe_configs_resource_result_v4(
 
 def _write_describe_configs_resource_result_v4(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if m.is_default != False:
+        if (
+            type(m) is not DescribeConfigsResourceResult and DescribeConfigsResourceResult not in type(m).__mro__
+        ) or m.is_default != False:
             raise Refused
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -538,6 +560,8 @@ def _read_describe_configs_result_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v4(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsResult and DescribeConfigsResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.resource_type)
@@ -569,7 +593,9 @@ class DescribeConfigsResponseV0(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResponse and DescribeConfigsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -595,7 +621,9 @@ class DescribeConfigsResponseV1(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResponse and DescribeConfigsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -627,7 +655,9 @@ class DescribeConfigsResponseV3(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeConfigsResponse and DescribeConfigsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -659,6 +689,8 @@ class DescribeConfigsResponseV4(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeConfigsResponse and DescribeConfigsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_describe_configs_result_v4(out, m.results)

@@ -57,7 +57,9 @@ def _read_describe_delegation_token_owner_v0(
 
 def _write_describe_delegation_token_owner_v0(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeDelegationTokenOwner and DescribeDelegationTokenOwner not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -99,6 +101,8 @@ def _read_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_owner_v2(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
+        if type(m) is not DescribeDelegationTokenOwner and DescribeDelegationTokenOwner not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
         if m.unknown_tags is NO_TAGS:
@@ -128,7 +132,9 @@ class DescribeDelegationTokenRequestV0(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not DescribeDelegationTokenRequest and DescribeDelegationTokenRequest not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         if m.owners is None:
             out += b"\xff\xff\xff\xff"
@@ -169,6 +175,8 @@ class DescribeDelegationTokenRequestV2(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not DescribeDelegationTokenRequest and DescribeDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         if m.owners is None:
             out += b"\x00"
         else:

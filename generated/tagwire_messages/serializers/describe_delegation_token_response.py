@@ -69,7 +69,9 @@ def _write_described_delegation_token_renewer_v0(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not DescribedDelegationTokenRenewer and DescribedDelegationTokenRenewer not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -126,7 +128,8 @@ def _read_described_delegation_token_v0(
 def _write_described_delegation_token_v0(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
         if (
-            m.token_requester_principal_type != ""
+            (type(m) is not DescribedDelegationToken and DescribedDelegationToken not in type(m).__mro__)
+            or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -178,6 +181,8 @@ def _write_described_delegation_token_renewer_v2(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
+        if type(m) is not DescribedDelegationTokenRenewer and DescribedDelegationTokenRenewer not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
         if m.unknown_tags is NO_TAGS:
@@ -251,7 +256,11 @@ def _read_described_delegation_token_v2(
 
 def _write_described_delegation_token_v2(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
-        if m.token_requester_principal_type != "" or m.token_requester_principal_name != "":
+        if (
+            (type(m) is not DescribedDelegationToken and DescribedDelegationToken not in type(m).__mro__)
+            or m.token_requester_principal_type != ""
+            or m.token_requester_principal_name != ""
+        ):
             raise Refused
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
@@ -348,6 +357,8 @@ def _read_described_delegation_token_v3(
 
 def _write_described_delegation_token_v3(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
+        if type(m) is not DescribedDelegationToken and DescribedDelegationToken not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
         put_compact_string(out, m.token_requester_principal_type)
@@ -384,7 +395,9 @@ class DescribeDelegationTokenResponseV0(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not DescribeDelegationTokenResponse and DescribeDelegationTokenResponse not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.tokens)
@@ -423,6 +436,8 @@ class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not DescribeDelegationTokenResponse and DescribeDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.tokens)
         _write_described_delegation_token_v2(out, m.tokens)
@@ -458,6 +473,8 @@ class DescribeDelegationTokenResponseV3(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not DescribeDelegationTokenResponse and DescribeDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.tokens)
         _write_described_delegation_token_v3(out, m.tokens)

@@ -48,7 +48,11 @@ class DescribeGroupsRequestV0(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if m.include_authorized_operations != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribeGroupsRequest and DescribeGroupsRequest not in type(m).__mro__)
+            or m.include_authorized_operations != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.groups)
         put_strings(out, m.groups)
@@ -88,7 +92,9 @@ class DescribeGroupsRequestV3(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeGroupsRequest and DescribeGroupsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.groups)
         put_strings(out, m.groups)
@@ -127,6 +133,8 @@ class DescribeGroupsRequestV5(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeGroupsRequest and DescribeGroupsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.groups)
         put_compact_strings(out, m.groups)
         out += _pack_B(BOOLEAN_BYTES[m.include_authorized_operations])

@@ -86,7 +86,9 @@ def _read_described_group_member_v0(
 
 def _write_described_group_member_v0(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribedGroupMember and DescribedGroupMember not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -144,7 +146,8 @@ def _read_described_group_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         if (
-            m.error_message is not None
+            (type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__)
+            or m.error_message is not None
             or m.authorized_operations != -2147483648
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -207,7 +210,11 @@ def _read_described_group_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v3(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__)
+            or m.error_message is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -278,7 +285,9 @@ def _read_described_group_member_v4(
 
 def _write_described_group_member_v4(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribedGroupMember and DescribedGroupMember not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -337,7 +346,11 @@ def _read_described_group_v4(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v4(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__)
+            or m.error_message is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -423,6 +436,8 @@ def _read_described_group_member_v5(
 
 def _write_described_group_member_v5(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
+        if type(m) is not DescribedGroupMember and DescribedGroupMember not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_string(out, m.client_id)
@@ -496,7 +511,7 @@ def _read_described_group_v5(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v5(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.error_message is not None:
+        if (type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__) or m.error_message is not None:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.group_id)
@@ -583,6 +598,8 @@ def _read_described_group_v6(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v6(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_string(out, m.group_id)
@@ -618,7 +635,9 @@ class DescribeGroupsResponseV0(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.groups)
         _write_described_group_v0(out, m.groups)
@@ -643,7 +662,9 @@ class DescribeGroupsResponseV1(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -675,7 +696,9 @@ class DescribeGroupsResponseV3(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -701,7 +724,9 @@ class DescribeGroupsResponseV4(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -733,6 +758,8 @@ class DescribeGroupsResponseV5(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v5(out, m.groups)
@@ -767,6 +794,8 @@ class DescribeGroupsResponseV6(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v6(out, m.groups)

@@ -56,7 +56,9 @@ def _read_describable_log_dir_topic_v0(
 
 def _write_describable_log_dir_topic_v0(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribableLogDirTopic and DescribableLogDirTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -99,6 +101,8 @@ def _read_describable_log_dir_topic_v2(
 
 def _write_describable_log_dir_topic_v2(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
+        if type(m) is not DescribableLogDirTopic and DescribableLogDirTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partitions
         if values is EMPTY:
@@ -135,7 +139,9 @@ class DescribeLogDirsRequestV0(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeLogDirsRequest and DescribeLogDirsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         if m.topics is None:
             out += b"\xff\xff\xff\xff"
@@ -176,6 +182,8 @@ class DescribeLogDirsRequestV2(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsRequest and DescribeLogDirsRequest not in type(m).__mro__:
+            raise Refused
         if m.topics is None:
             out += b"\x00"
         else:

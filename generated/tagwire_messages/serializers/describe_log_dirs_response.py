@@ -64,7 +64,9 @@ def _read_describe_log_dirs_partition_v0(
 
 def _write_describe_log_dirs_partition_v0(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeLogDirsPartition and DescribeLogDirsPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
 
@@ -93,7 +95,9 @@ def _read_describe_log_dirs_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v0(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeLogDirsTopic and DescribeLogDirsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -129,7 +133,9 @@ def _read_describe_log_dirs_result_v0(
 
 def _write_describe_log_dirs_result_v0(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeLogDirsResult and DescribeLogDirsResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.log_dir)
@@ -156,6 +162,8 @@ def _read_describe_log_dirs_partition_v2(
 
 def _write_describe_log_dirs_partition_v2(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsPartition and DescribeLogDirsPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -195,6 +203,8 @@ def _read_describe_log_dirs_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v2(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsTopic and DescribeLogDirsTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_describe_log_dirs_partition_v2(out, m.partitions)
@@ -241,6 +251,8 @@ def _read_describe_log_dirs_result_v2(
 
 def _write_describe_log_dirs_result_v2(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsResult and DescribeLogDirsResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
         put_compact_count(out, m.topics)
@@ -287,6 +299,8 @@ def _read_describe_log_dirs_result_v4(
 
 def _write_describe_log_dirs_result_v4(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsResult and DescribeLogDirsResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
         put_compact_count(out, m.topics)
@@ -334,6 +348,8 @@ def _read_describe_log_dirs_result_v5(
 
 def _write_describe_log_dirs_result_v5(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsResult and DescribeLogDirsResult not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
         put_compact_count(out, m.topics)
@@ -365,7 +381,9 @@ class DescribeLogDirsResponseV0(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -404,6 +422,8 @@ class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
         _write_describe_log_dirs_result_v2(out, m.results)
@@ -438,6 +458,8 @@ class DescribeLogDirsResponseV3(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)
         _write_describe_log_dirs_result_v2(out, m.results)
@@ -472,6 +494,8 @@ class DescribeLogDirsResponseV4(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)
         _write_describe_log_dirs_result_v4(out, m.results)
@@ -506,6 +530,8 @@ class DescribeLogDirsResponseV5(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)
         _write_describe_log_dirs_result_v5(out, m.results)

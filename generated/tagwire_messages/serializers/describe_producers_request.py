@@ -8,7 +8,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 
 _int32s = fixed_array("int32")
@@ -51,6 +51,8 @@ def _read_topic_request_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topi
 
 def _write_topic_request_v0(out: bytearray, items: Iterable[TopicRequest]) -> None:
     for m in items:
+        if type(m) is not TopicRequest and TopicRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -91,6 +93,8 @@ class DescribeProducersRequestV0(Serializer[DescribeProducersRequest]):
 
     @staticmethod
     def write(m: DescribeProducersRequest, out: bytearray) -> None:
+        if type(m) is not DescribeProducersRequest and DescribeProducersRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_topic_request_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:

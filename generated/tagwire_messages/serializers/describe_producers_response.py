@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -57,6 +58,8 @@ def _read_producer_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Pro
 
 def _write_producer_state_v0(out: bytearray, items: Iterable[ProducerState]) -> None:
     for m in items:
+        if type(m) is not ProducerState and ProducerState not in type(m).__mro__:
+            raise Refused
         out += _pack_qiiqiq(
             m.producer_id,
             m.producer_epoch,
@@ -105,6 +108,8 @@ def _read_partition_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_response_v0(out: bytearray, items: Iterable[PartitionResponse]) -> None:
     for m in items:
+        if type(m) is not PartitionResponse and PartitionResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.active_producers)
@@ -147,6 +152,8 @@ def _read_topic_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_response_v0(out: bytearray, items: Iterable[TopicResponse]) -> None:
     for m in items:
+        if type(m) is not TopicResponse and TopicResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_response_v0(out, m.partitions)
@@ -181,6 +188,8 @@ class DescribeProducersResponseV0(Serializer[DescribeProducersResponse]):
 
     @staticmethod
     def write(m: DescribeProducersResponse, out: bytearray) -> None:
+        if type(m) is not DescribeProducersResponse and DescribeProducersResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_response_v0(out, m.topics)

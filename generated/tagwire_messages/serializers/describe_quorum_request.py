@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 
 _pack_i = Struct(">i").pack
@@ -31,6 +31,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -70,6 +72,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -104,6 +108,8 @@ class DescribeQuorumRequestV0(Serializer[DescribeQuorumRequest]):
 
     @staticmethod
     def write(m: DescribeQuorumRequest, out: bytearray) -> None:
+        if type(m) is not DescribeQuorumRequest and DescribeQuorumRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
         if m.unknown_tags is NO_TAGS:

@@ -71,7 +71,9 @@ def _read_replica_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v0(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if m.replica_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not ReplicaState and ReplicaState not in type(m).__mro__
+        ) or m.replica_directory_id != _ZERO_UUID:
             raise Refused
         out += _pack_iq(m.replica_id, m.log_end_offset)
         if m.unknown_tags is NO_TAGS:
@@ -112,6 +114,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark)
         put_compact_count(out, m.current_voters)
         _write_replica_state_v0(out, m.current_voters)
@@ -155,6 +159,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -181,7 +187,9 @@ def _read_replica_state_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v1(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if m.replica_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not ReplicaState and ReplicaState not in type(m).__mro__
+        ) or m.replica_directory_id != _ZERO_UUID:
             raise Refused
         out += _pack_iqqq(m.replica_id, m.log_end_offset, m.last_fetch_timestamp, m.last_caught_up_timestamp)
         if m.unknown_tags is NO_TAGS:
@@ -222,6 +230,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark)
         put_compact_count(out, m.current_voters)
         _write_replica_state_v1(out, m.current_voters)
@@ -265,6 +275,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -299,6 +311,8 @@ def _read_replica_state_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v2(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
+        if type(m) is not ReplicaState and ReplicaState not in type(m).__mro__:
+            raise Refused
         out += _pack_i16sqqq(
             m.replica_id,
             uuid_bytes(m.replica_directory_id),
@@ -353,6 +367,8 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_iiq(m.leader_id, m.leader_epoch, m.high_watermark)
@@ -398,6 +414,8 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v2(out, m.partitions)
@@ -441,6 +459,8 @@ def _read_listener_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v2(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
+        if type(m) is not Listener and Listener not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -473,6 +493,8 @@ def _read_node_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Node, ...], i
 
 def _write_node_v2(out: bytearray, items: Iterable[Node]) -> None:
     for m in items:
+        if type(m) is not Node and Node not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_count(out, m.listeners)
         _write_listener_v2(out, m.listeners)
@@ -509,7 +531,9 @@ class DescribeQuorumResponseV0(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if m.nodes not in EMPTIES:
+        if (
+            type(m) is not DescribeQuorumResponse and DescribeQuorumResponse not in type(m).__mro__
+        ) or m.nodes not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -547,7 +571,9 @@ class DescribeQuorumResponseV1(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if m.nodes not in EMPTIES:
+        if (
+            type(m) is not DescribeQuorumResponse and DescribeQuorumResponse not in type(m).__mro__
+        ) or m.nodes not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -601,6 +627,8 @@ class DescribeQuorumResponseV2(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
+        if type(m) is not DescribeQuorumResponse and DescribeQuorumResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.topics)

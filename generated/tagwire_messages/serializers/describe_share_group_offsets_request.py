@@ -8,7 +8,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_share_group_offsets_request import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -55,6 +55,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsRequestTopic
+            and DescribeShareGroupOffsetsRequestTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         values = m.partitions
         if values is EMPTY:
@@ -103,6 +108,11 @@ def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsRequestGroup
+            and DescribeShareGroupOffsetsRequestGroup not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
             out += b"\x00"
@@ -140,6 +150,8 @@ class DescribeShareGroupOffsetsRequestV0(Serializer[DescribeShareGroupOffsetsReq
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeShareGroupOffsetsRequest and DescribeShareGroupOffsetsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.groups)
         _write_group_v0(out, m.groups)
         if m.unknown_tags is NO_TAGS:

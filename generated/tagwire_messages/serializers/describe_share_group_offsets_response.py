@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -68,6 +69,11 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponsePartition
+            and DescribeShareGroupOffsetsResponsePartition not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iqih(m.partition_index, m.start_offset, m.leader_epoch, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -109,6 +115,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponseTopic
+            and DescribeShareGroupOffsetsResponseTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -162,6 +173,11 @@ def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponseGroup
+            and DescribeShareGroupOffsetsResponseGroup not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topic_v0(out, m.topics)
@@ -202,6 +218,11 @@ def _read_partition_v1(
 
 def _write_partition_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponsePartition
+            and DescribeShareGroupOffsetsResponsePartition not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iqiqh(m.partition_index, m.start_offset, m.leader_epoch, m.lag, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -243,6 +264,11 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponseTopic
+            and DescribeShareGroupOffsetsResponseTopic not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -296,6 +322,11 @@ def _read_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponseGroup
+            and DescribeShareGroupOffsetsResponseGroup not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topic_v1(out, m.topics)
@@ -332,6 +363,11 @@ class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsRe
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponse
+            and DescribeShareGroupOffsetsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_group_v0(out, m.groups)
@@ -366,6 +402,11 @@ class DescribeShareGroupOffsetsResponseV1(Serializer[DescribeShareGroupOffsetsRe
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not DescribeShareGroupOffsetsResponse
+            and DescribeShareGroupOffsetsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_group_v1(out, m.groups)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 
 _pack_i = Struct(">i").pack
@@ -41,6 +41,8 @@ def _read_topic_request_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topi
 
 def _write_topic_request_v0(out: bytearray, items: Iterable[TopicRequest]) -> None:
     for m in items:
+        if type(m) is not TopicRequest and TopicRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -73,6 +75,8 @@ def _read_cursor_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cursor, ...
 
 def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
     for m in items:
+        if type(m) is not Cursor and Cursor not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
@@ -114,6 +118,8 @@ class DescribeTopicPartitionsRequestV0(Serializer[DescribeTopicPartitionsRequest
 
     @staticmethod
     def write(m: DescribeTopicPartitionsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeTopicPartitionsRequest and DescribeTopicPartitionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topics)
         _write_topic_request_v0(out, m.topics)
         out += _pack_i(m.response_partition_limit)

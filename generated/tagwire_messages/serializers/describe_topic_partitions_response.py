@@ -17,6 +17,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -115,6 +116,11 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeTopicPartitionsResponsePartition
+            and DescribeTopicPartitionsResponsePartition not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
         if values is EMPTY:
@@ -204,6 +210,11 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeTopi
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic]) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeTopicPartitionsResponseTopic
+            and DescribeTopicPartitionsResponseTopic not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
@@ -241,6 +252,8 @@ def _read_cursor_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cursor, ...
 
 def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
     for m in items:
+        if type(m) is not Cursor and Cursor not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
@@ -283,6 +296,8 @@ class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsRespon
 
     @staticmethod
     def write(m: DescribeTopicPartitionsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeTopicPartitionsResponse and DescribeTopicPartitionsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_v0(out, m.topics)

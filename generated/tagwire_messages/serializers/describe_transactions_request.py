@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, Refused, uvarint
 from tagwire_messages.describe_transactions_request import DescribeTransactionsRequest
 
 
@@ -35,6 +35,8 @@ class DescribeTransactionsRequestV0(Serializer[DescribeTransactionsRequest]):
 
     @staticmethod
     def write(m: DescribeTransactionsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeTransactionsRequest and DescribeTransactionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.transactional_ids)
         put_compact_strings(out, m.transactional_ids)
         if m.unknown_tags is NO_TAGS:

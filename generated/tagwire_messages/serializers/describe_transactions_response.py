@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_transactions_response import DescribeTransactionsResponse, TopicData, TransactionState
 
 _int32s = fixed_array("int32")
@@ -58,6 +58,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partitions
         if values is EMPTY:
@@ -118,6 +120,8 @@ def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState]) -> None:
     for m in items:
+        if type(m) is not TransactionState and TransactionState not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.transactional_id)
         put_compact_string(out, m.transaction_state)
@@ -155,6 +159,8 @@ class DescribeTransactionsResponseV0(Serializer[DescribeTransactionsResponse]):
 
     @staticmethod
     def write(m: DescribeTransactionsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeTransactionsResponse and DescribeTransactionsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.transaction_states)
         _write_transaction_state_v0(out, m.transaction_states)

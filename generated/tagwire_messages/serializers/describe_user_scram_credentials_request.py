@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest, UserName
 
 
@@ -36,6 +36,8 @@ def _read_user_name_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[UserName
 
 def _write_user_name_v0(out: bytearray, items: Iterable[UserName]) -> None:
     for m in items:
+        if type(m) is not UserName and UserName not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -69,6 +71,11 @@ class DescribeUserScramCredentialsRequestV0(Serializer[DescribeUserScramCredenti
 
     @staticmethod
     def write(m: DescribeUserScramCredentialsRequest, out: bytearray) -> None:
+        if (
+            type(m) is not DescribeUserScramCredentialsRequest
+            and DescribeUserScramCredentialsRequest not in type(m).__mro__
+        ):
+            raise Refused
         if m.users is None:
             out += b"\x00"
         else:

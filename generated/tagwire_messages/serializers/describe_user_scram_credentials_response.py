@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -47,6 +48,8 @@ def _read_credential_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_credential_info_v0(out: bytearray, items: Iterable[CredentialInfo]) -> None:
     for m in items:
+        if type(m) is not CredentialInfo and CredentialInfo not in type(m).__mro__:
+            raise Refused
         out += _pack_bi(m.mechanism, m.iterations)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -101,6 +104,11 @@ def _write_describe_user_scram_credentials_result_v0(
     out: bytearray, items: Iterable[DescribeUserScramCredentialsResult]
 ) -> None:
     for m in items:
+        if (
+            type(m) is not DescribeUserScramCredentialsResult
+            and DescribeUserScramCredentialsResult not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.user)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -148,6 +156,11 @@ class DescribeUserScramCredentialsResponseV0(Serializer[DescribeUserScramCredent
 
     @staticmethod
     def write(m: DescribeUserScramCredentialsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not DescribeUserScramCredentialsResponse
+            and DescribeUserScramCredentialsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.results)

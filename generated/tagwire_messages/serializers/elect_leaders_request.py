@@ -59,7 +59,9 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -100,6 +102,8 @@ def _read_topic_partitions_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v2(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partitions
         if values is EMPTY:
@@ -139,7 +143,11 @@ class ElectLeadersRequestV0(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if m.election_type != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ElectLeadersRequest and ElectLeadersRequest not in type(m).__mro__)
+            or m.election_type != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         if m.topic_partitions is None:
             out += b"\xff\xff\xff\xff"
@@ -172,7 +180,9 @@ class ElectLeadersRequestV1(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ElectLeadersRequest and ElectLeadersRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:
@@ -210,6 +220,8 @@ class ElectLeadersRequestV2(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
+        if type(m) is not ElectLeadersRequest and ElectLeadersRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:
             out += b"\x00"

@@ -55,7 +55,9 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionResult and PartitionResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -85,7 +87,9 @@ def _read_replica_election_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v0(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ReplicaElectionResult and ReplicaElectionResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partition_result)
@@ -118,6 +122,8 @@ def _read_partition_result_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v2(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:
@@ -158,6 +164,8 @@ def _read_replica_election_result_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v2(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
+        if type(m) is not ReplicaElectionResult and ReplicaElectionResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partition_result)
         _write_partition_result_v2(out, m.partition_result)
@@ -187,7 +195,11 @@ class ElectLeadersResponseV0(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if m.error_code != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ElectLeadersResponse and ElectLeadersResponse not in type(m).__mro__)
+            or m.error_code != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.replica_election_results)
@@ -213,7 +225,9 @@ class ElectLeadersResponseV1(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ElectLeadersResponse and ElectLeadersResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.replica_election_results)
@@ -246,6 +260,8 @@ class ElectLeadersResponseV2(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
+        if type(m) is not ElectLeadersResponse and ElectLeadersResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.replica_election_results)
         _write_replica_election_result_v2(out, m.replica_election_results)

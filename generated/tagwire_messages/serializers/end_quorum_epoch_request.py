@@ -63,7 +63,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.preferred_successors)
@@ -93,7 +95,9 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicData and TopicData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -117,6 +121,8 @@ def _read_replica_info_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Repli
 
 def _write_replica_info_v1(out: bytearray, items: Iterable[ReplicaInfo]) -> None:
     for m in items:
+        if type(m) is not ReplicaInfo and ReplicaInfo not in type(m).__mro__:
+            raise Refused
         out += _pack_i16s(m.candidate_id, uuid_bytes(m.candidate_directory_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -148,6 +154,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
         put_compact_count(out, m.preferred_candidates)
         _write_replica_info_v1(out, m.preferred_candidates)
@@ -189,6 +197,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -232,6 +242,8 @@ def _read_leader_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Le
 
 def _write_leader_endpoint_v1(out: bytearray, items: Iterable[LeaderEndpoint]) -> None:
     for m in items:
+        if type(m) is not LeaderEndpoint and LeaderEndpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -270,7 +282,9 @@ class EndQuorumEpochRequestV0(Serializer[EndQuorumEpochRequest]):
 
     @staticmethod
     def write(m: EndQuorumEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EndQuorumEpochRequest and EndQuorumEpochRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)
@@ -320,6 +334,8 @@ class EndQuorumEpochRequestV1(Serializer[EndQuorumEpochRequest]):
 
     @staticmethod
     def write(m: EndQuorumEpochRequest, out: bytearray) -> None:
+        if type(m) is not EndQuorumEpochRequest and EndQuorumEpochRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         put_compact_count(out, m.topics)
         _write_topic_data_v1(out, m.topics)

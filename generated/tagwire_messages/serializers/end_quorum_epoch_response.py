@@ -51,7 +51,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
 
@@ -80,7 +82,9 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicData and TopicData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -103,6 +107,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -142,6 +148,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -176,6 +184,8 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -205,7 +215,11 @@ class EndQuorumEpochResponseV0(Serializer[EndQuorumEpochResponse]):
 
     @staticmethod
     def write(m: EndQuorumEpochResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not EndQuorumEpochResponse and EndQuorumEpochResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.topics)
@@ -259,6 +273,8 @@ class EndQuorumEpochResponseV1(Serializer[EndQuorumEpochResponse]):
 
     @staticmethod
     def write(m: EndQuorumEpochResponse, out: bytearray) -> None:
+        if type(m) is not EndQuorumEpochResponse and EndQuorumEpochResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_data_v1(out, m.topics)

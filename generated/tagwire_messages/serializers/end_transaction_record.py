@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.end_transaction_record import EndTransactionRecord
 
 
@@ -28,6 +28,8 @@ class EndTransactionRecordV0(Serializer[EndTransactionRecord]):
 
     @staticmethod
     def write(m: EndTransactionRecord, out: bytearray) -> None:
+        if type(m) is not EndTransactionRecord and EndTransactionRecord not in type(m).__mro__:
+            raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -29,7 +29,9 @@ class EndTxnMarkerV0(Serializer[EndTxnMarker]):
 
     @staticmethod
     def write(m: EndTxnMarker, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EndTxnMarker and EndTxnMarker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.coordinator_epoch)
 

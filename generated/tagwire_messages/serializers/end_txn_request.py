@@ -40,7 +40,9 @@ class EndTxnRequestV0(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EndTxnRequest and EndTxnRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])
@@ -86,6 +88,8 @@ class EndTxnRequestV3(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
+        if type(m) is not EndTxnRequest and EndTxnRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])
         if m.unknown_tags is NO_TAGS:

@@ -35,7 +35,9 @@ class EndTxnResponseV0(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EndTxnResponse and EndTxnResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -72,6 +74,8 @@ class EndTxnResponseV3(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
+        if type(m) is not EndTxnResponse and EndTxnResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -103,6 +107,8 @@ class EndTxnResponseV5(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
+        if type(m) is not EndTxnResponse and EndTxnResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

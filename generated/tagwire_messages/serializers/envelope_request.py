@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_binary, put_nullable_compact_binary, uvarint
+from tagwire.wire import Malformed, new, put_compact_binary, put_nullable_compact_binary, Refused, uvarint
 from tagwire_messages.envelope_request import EnvelopeRequest
 
 
@@ -57,6 +57,8 @@ class EnvelopeRequestV0(Serializer[EnvelopeRequest]):
 
     @staticmethod
     def write(m: EnvelopeRequest, out: bytearray) -> None:
+        if type(m) is not EnvelopeRequest and EnvelopeRequest not in type(m).__mro__:
+            raise Refused
         put_compact_binary(out, m.request_data)
         put_nullable_compact_binary(out, m.request_principal)
         put_compact_binary(out, m.client_host_address)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, put_nullable_compact_binary, uvarint
+from tagwire.wire import new, put_nullable_compact_binary, Refused, uvarint
 from tagwire_messages.envelope_response import EnvelopeResponse
 
 _pack_h = Struct(">h").pack
@@ -42,6 +42,8 @@ class EnvelopeResponseV0(Serializer[EnvelopeResponse]):
 
     @staticmethod
     def write(m: EnvelopeResponse, out: bytearray) -> None:
+        if type(m) is not EnvelopeResponse and EnvelopeResponse not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_binary(out, m.response_data)
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:

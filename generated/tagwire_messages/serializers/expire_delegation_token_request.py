@@ -39,7 +39,9 @@ class ExpireDelegationTokenRequestV0(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ExpireDelegationTokenRequest and ExpireDelegationTokenRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)
@@ -78,6 +80,8 @@ class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not ExpireDelegationTokenRequest and ExpireDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         put_compact_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)
         if m.unknown_tags is NO_TAGS:

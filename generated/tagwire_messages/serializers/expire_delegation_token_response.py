@@ -31,7 +31,9 @@ class ExpireDelegationTokenResponseV0(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ExpireDelegationTokenResponse and ExpireDelegationTokenResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 
@@ -60,6 +62,8 @@ class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not ExpireDelegationTokenResponse and ExpireDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

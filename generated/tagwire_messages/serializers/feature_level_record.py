@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length
 from tagwire_messages.feature_level_record import FeatureLevelRecord
 
 _pack_h = Struct(">h").pack
@@ -41,6 +41,8 @@ class FeatureLevelRecordV0(Serializer[FeatureLevelRecord]):
 
     @staticmethod
     def write(m: FeatureLevelRecord, out: bytearray) -> None:
+        if type(m) is not FeatureLevelRecord and FeatureLevelRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_h(m.feature_level)
         if m.unknown_tags is NO_TAGS:

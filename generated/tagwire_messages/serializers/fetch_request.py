@@ -83,7 +83,11 @@ def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__)
+            or m.last_fetched_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
@@ -113,7 +117,9 @@ def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchTopic and FetchTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -138,7 +144,11 @@ def _read_fetch_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v5(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__)
+            or m.last_fetched_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iqqi(m.partition, m.fetch_offset, m.log_start_offset, m.partition_max_bytes)
 
@@ -168,7 +178,9 @@ def _read_fetch_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v5(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchTopic and FetchTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -200,7 +212,9 @@ def _read_forgotten_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v7(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ForgottenTopic and ForgottenTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -226,7 +240,11 @@ def _read_fetch_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v9(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.last_fetched_epoch != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__)
+            or m.last_fetched_epoch != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiqqi(
             m.partition, m.current_leader_epoch, m.fetch_offset, m.log_start_offset, m.partition_max_bytes
@@ -258,7 +276,9 @@ def _read_fetch_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v9(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchTopic and FetchTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -292,6 +312,8 @@ def _read_fetch_partition_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v12(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
+        if type(m) is not FetchPartition and FetchPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iiqiqi(
             m.partition,
             m.current_leader_epoch,
@@ -339,6 +361,8 @@ def _read_fetch_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v12(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v12(out, m.partitions)
@@ -384,6 +408,8 @@ def _read_forgotten_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v12(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
+        if type(m) is not ForgottenTopic and ForgottenTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partitions
         if values is EMPTY:
@@ -424,6 +450,8 @@ def _read_fetch_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v13(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v12(out, m.partitions)
@@ -461,6 +489,8 @@ def _read_forgotten_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v13(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
+        if type(m) is not ForgottenTopic and ForgottenTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -492,6 +522,8 @@ def _read_replica_state_v15(buf: bytes, pos: int, count: int) -> tuple[tuple[Rep
 
 def _write_replica_state_v15(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
+        if type(m) is not ReplicaState and ReplicaState not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.replica_id, m.replica_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -542,6 +574,8 @@ def _read_fetch_partition_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v17(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
+        if type(m) is not FetchPartition and FetchPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iiqiqi(
             m.partition,
             m.current_leader_epoch,
@@ -583,6 +617,8 @@ def _read_fetch_topic_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v17(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v17(out, m.partitions)
@@ -638,6 +674,8 @@ def _read_fetch_partition_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v18(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
+        if type(m) is not FetchPartition and FetchPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iiqiqi(
             m.partition,
             m.current_leader_epoch,
@@ -683,6 +721,8 @@ def _read_fetch_topic_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v18(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v18(out, m.partitions)
@@ -720,7 +760,8 @@ class FetchRequestV0(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            m.replica_state != _DEFAULT_REPLICA_STATE
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -769,7 +810,8 @@ class FetchRequestV3(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            m.replica_state != _DEFAULT_REPLICA_STATE
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -806,7 +848,8 @@ class FetchRequestV4(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            m.replica_state != _DEFAULT_REPLICA_STATE
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -843,7 +886,8 @@ class FetchRequestV5(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            m.replica_state != _DEFAULT_REPLICA_STATE
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -889,7 +933,11 @@ class FetchRequestV7(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -936,7 +984,11 @@ class FetchRequestV9(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -990,7 +1042,11 @@ class FetchRequestV11(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__)
+            or m.replica_state != _DEFAULT_REPLICA_STATE
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -1072,7 +1128,9 @@ class FetchRequestV12(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE:
+        if (
+            type(m) is not FetchRequest and FetchRequest not in type(m).__mro__
+        ) or m.replica_state != _DEFAULT_REPLICA_STATE:
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -1160,7 +1218,9 @@ class FetchRequestV13(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_state != _DEFAULT_REPLICA_STATE:
+        if (
+            type(m) is not FetchRequest and FetchRequest not in type(m).__mro__
+        ) or m.replica_state != _DEFAULT_REPLICA_STATE:
             raise Refused
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -1257,7 +1317,7 @@ class FetchRequestV15(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_id != -1:
+        if (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__) or m.replica_id != -1:
             raise Refused
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)
@@ -1356,7 +1416,7 @@ class FetchRequestV17(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_id != -1:
+        if (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__) or m.replica_id != -1:
             raise Refused
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)
@@ -1449,7 +1509,7 @@ class FetchRequestV18(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.replica_id != -1:
+        if (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__) or m.replica_id != -1:
             raise Refused
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)

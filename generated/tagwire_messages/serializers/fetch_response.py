@@ -101,7 +101,8 @@ def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
+            (type(m) is not PartitionData and PartitionData not in type(m).__mro__)
+            or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or m.preferred_read_replica != -1
@@ -139,7 +140,9 @@ def _read_fetchable_topic_response_v0(
 
 def _write_fetchable_topic_response_v0(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -160,7 +163,9 @@ def _read_aborted_transaction_v4(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_aborted_transaction_v4(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AbortedTransaction and AbortedTransaction not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_qq(m.producer_id, m.first_offset)
 
@@ -200,7 +205,8 @@ def _read_partition_data_v4(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v4(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
+            (type(m) is not PartitionData and PartitionData not in type(m).__mro__)
+            or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or m.preferred_read_replica != -1
@@ -243,7 +249,9 @@ def _read_fetchable_topic_response_v4(
 
 def _write_fetchable_topic_response_v4(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -286,7 +294,8 @@ def _read_partition_data_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v5(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
+            (type(m) is not PartitionData and PartitionData not in type(m).__mro__)
+            or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or m.preferred_read_replica != -1
@@ -329,7 +338,9 @@ def _read_fetchable_topic_response_v5(
 
 def _write_fetchable_topic_response_v5(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -372,7 +383,8 @@ def _read_partition_data_v11(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_partition_data_v11(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
+            (type(m) is not PartitionData and PartitionData not in type(m).__mro__)
+            or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -415,7 +427,9 @@ def _read_fetchable_topic_response_v11(
 
 def _write_fetchable_topic_response_v11(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -438,6 +452,8 @@ def _read_aborted_transaction_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_aborted_transaction_v12(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
+        if type(m) is not AbortedTransaction and AbortedTransaction not in type(m).__mro__:
+            raise Refused
         out += _pack_qq(m.producer_id, m.first_offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -461,6 +477,8 @@ def _read_epoch_end_offset_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_epoch_end_offset_v12(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
+        if type(m) is not EpochEndOffset and EpochEndOffset not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.epoch, m.end_offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -484,6 +502,8 @@ def _read_leader_id_and_epoch_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_leader_id_and_epoch_v12(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
+        if type(m) is not LeaderIdAndEpoch and LeaderIdAndEpoch not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -507,6 +527,8 @@ def _read_snapshot_id_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[Snaps
 
 def _write_snapshot_id_v12(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
+        if type(m) is not SnapshotId and SnapshotId not in type(m).__mro__:
+            raise Refused
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -574,6 +596,8 @@ def _read_partition_data_v12(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_partition_data_v12(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
         if m.aborted_transactions is None:
             out += b"\x00"
@@ -633,6 +657,8 @@ def _read_fetchable_topic_response_v12(
 
 def _write_fetchable_topic_response_v12(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
         _write_partition_data_v12(out, m.partitions)
@@ -669,6 +695,8 @@ def _read_fetchable_topic_response_v13(
 
 def _write_fetchable_topic_response_v13(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v12(out, m.partitions)
@@ -713,6 +741,8 @@ def _read_node_endpoint_v16(buf: bytes, pos: int, count: int) -> tuple[tuple[Nod
 
 def _write_node_endpoint_v16(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -747,7 +777,8 @@ class FetchResponseV0(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            m.session_id != 0
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -779,7 +810,8 @@ class FetchResponseV1(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            m.session_id != 0
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -824,7 +856,8 @@ class FetchResponseV4(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            m.session_id != 0
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -857,7 +890,8 @@ class FetchResponseV5(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            m.session_id != 0
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -893,7 +927,11 @@ class FetchResponseV7(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_count(out, m.responses)
@@ -938,7 +976,11 @@ class FetchResponseV11(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_count(out, m.responses)
@@ -972,7 +1014,7 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -1010,7 +1052,7 @@ class FetchResponseV13(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -1080,6 +1122,8 @@ class FetchResponseV16(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
+        if type(m) is not FetchResponse and FetchResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
         _write_fetchable_topic_response_v13(out, m.responses)

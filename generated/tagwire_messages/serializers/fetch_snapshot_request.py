@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -51,6 +52,8 @@ def _read_snapshot_id_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Snapsh
 
 def _write_snapshot_id_v0(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
+        if type(m) is not SnapshotId and SnapshotId not in type(m).__mro__:
+            raise Refused
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -78,6 +81,8 @@ def _read_partition_snapshot_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_snapshot_v0(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
+        if type(m) is not PartitionSnapshot and PartitionSnapshot not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.partition, m.current_leader_epoch)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
         out += _pack_q(m.position)
@@ -119,6 +124,8 @@ def _read_topic_snapshot_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_snapshot_v0(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
+        if type(m) is not TopicSnapshot and TopicSnapshot not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_snapshot_v0(out, m.partitions)
@@ -165,6 +172,8 @@ def _read_partition_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_snapshot_v1(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
+        if type(m) is not PartitionSnapshot and PartitionSnapshot not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.partition, m.current_leader_epoch)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
         out += _pack_q(m.position)
@@ -208,6 +217,8 @@ def _read_topic_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_snapshot_v1(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
+        if type(m) is not TopicSnapshot and TopicSnapshot not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_snapshot_v1(out, m.partitions)
@@ -267,6 +278,8 @@ class FetchSnapshotRequestV0(Serializer[FetchSnapshotRequest]):
 
     @staticmethod
     def write(m: FetchSnapshotRequest, out: bytearray) -> None:
+        if type(m) is not FetchSnapshotRequest and FetchSnapshotRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.replica_id, m.max_bytes)
         put_compact_count(out, m.topics)
         _write_topic_snapshot_v0(out, m.topics)
@@ -328,6 +341,8 @@ class FetchSnapshotRequestV1(Serializer[FetchSnapshotRequest]):
 
     @staticmethod
     def write(m: FetchSnapshotRequest, out: bytearray) -> None:
+        if type(m) is not FetchSnapshotRequest and FetchSnapshotRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.replica_id, m.max_bytes)
         put_compact_count(out, m.topics)
         _write_topic_snapshot_v1(out, m.topics)

@@ -61,6 +61,8 @@ def _read_snapshot_id_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Snapsh
 
 def _write_snapshot_id_v0(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
+        if type(m) is not SnapshotId and SnapshotId not in type(m).__mro__:
+            raise Refused
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -84,6 +86,8 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
+        if type(m) is not LeaderIdAndEpoch and LeaderIdAndEpoch not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -137,6 +141,8 @@ def _read_partition_snapshot_v0(
 
 def _write_partition_snapshot_v0(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
+        if type(m) is not PartitionSnapshot and PartitionSnapshot not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.index, m.error_code)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
         out += _pack_qq(m.size, m.position)
@@ -181,6 +187,8 @@ def _read_topic_snapshot_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_topic_snapshot_v0(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
+        if type(m) is not TopicSnapshot and TopicSnapshot not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_snapshot_v0(out, m.partitions)
@@ -215,6 +223,8 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -250,7 +260,9 @@ class FetchSnapshotResponseV0(Serializer[FetchSnapshotResponse]):
 
     @staticmethod
     def write(m: FetchSnapshotResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not FetchSnapshotResponse and FetchSnapshotResponse not in type(m).__mro__
+        ) or m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
@@ -308,6 +320,8 @@ class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
 
     @staticmethod
     def write(m: FetchSnapshotResponse, out: bytearray) -> None:
+        if type(m) is not FetchSnapshotResponse and FetchSnapshotResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_snapshot_v0(out, m.topics)

@@ -52,7 +52,8 @@ class FindCoordinatorRequestV0(Serializer[FindCoordinatorRequest]):
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
         if (
-            m.key_type != 0
+            (type(m) is not FindCoordinatorRequest and FindCoordinatorRequest not in type(m).__mro__)
+            or m.key_type != 0
             or m.coordinator_keys not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -84,7 +85,11 @@ class FindCoordinatorRequestV1(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if m.coordinator_keys not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FindCoordinatorRequest and FindCoordinatorRequest not in type(m).__mro__)
+            or m.coordinator_keys not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.key)
         out += _pack_b(m.key_type)
@@ -124,7 +129,9 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if m.coordinator_keys not in EMPTIES:
+        if (
+            type(m) is not FindCoordinatorRequest and FindCoordinatorRequest not in type(m).__mro__
+        ) or m.coordinator_keys not in EMPTIES:
             raise Refused
         put_compact_string(out, m.key)
         out += _pack_b(m.key_type)
@@ -160,7 +167,7 @@ class FindCoordinatorRequestV4(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if m.key != "":
+        if (type(m) is not FindCoordinatorRequest and FindCoordinatorRequest not in type(m).__mro__) or m.key != "":
             raise Refused
         out += _pack_b(m.key_type)
         put_compact_count(out, m.coordinator_keys)

@@ -80,6 +80,8 @@ def _read_coordinator_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Coordi
 
 def _write_coordinator_v4(out: bytearray, items: Iterable[Coordinator]) -> None:
     for m in items:
+        if type(m) is not Coordinator and Coordinator not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -117,7 +119,11 @@ class FindCoordinatorResponseV0(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if m.coordinators not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FindCoordinatorResponse and FindCoordinatorResponse not in type(m).__mro__)
+            or m.coordinators not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_hi(m.error_code, m.node_id)
         put_string(out, m.host)
@@ -158,7 +164,11 @@ class FindCoordinatorResponseV1(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if m.coordinators not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FindCoordinatorResponse and FindCoordinatorResponse not in type(m).__mro__)
+            or m.coordinators not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -212,7 +222,9 @@ class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if m.coordinators not in EMPTIES:
+        if (
+            type(m) is not FindCoordinatorResponse and FindCoordinatorResponse not in type(m).__mro__
+        ) or m.coordinators not in EMPTIES:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -255,7 +267,13 @@ class FindCoordinatorResponseV4(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if m.error_code != 0 or m.node_id != 0 or m.host != "" or m.port != 0:
+        if (
+            (type(m) is not FindCoordinatorResponse and FindCoordinatorResponse not in type(m).__mro__)
+            or m.error_code != 0
+            or m.node_id != 0
+            or m.host != ""
+            or m.port != 0
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.coordinators)

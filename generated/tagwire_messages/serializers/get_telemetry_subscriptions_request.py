@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, uuid_bytes, uuid_of
+from tagwire.wire import new, Refused, uuid_bytes, uuid_of
 from tagwire_messages.get_telemetry_subscriptions_request import GetTelemetrySubscriptionsRequest
 
 _pack_16s = Struct(">16s").pack
@@ -33,6 +33,8 @@ class GetTelemetrySubscriptionsRequestV0(Serializer[GetTelemetrySubscriptionsReq
 
     @staticmethod
     def write(m: GetTelemetrySubscriptionsRequest, out: bytearray) -> None:
+        if type(m) is not GetTelemetrySubscriptionsRequest and GetTelemetrySubscriptionsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.client_instance_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     uuid_bytes,
     uuid_of,
     uvarint,
@@ -70,6 +71,11 @@ class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsRe
 
     @staticmethod
     def write(m: GetTelemetrySubscriptionsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not GetTelemetrySubscriptionsResponse
+            and GetTelemetrySubscriptionsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih16si(m.throttle_time_ms, m.error_code, uuid_bytes(m.client_instance_id), m.subscription_id)
         values = m.accepted_compression_types
         if values is EMPTY:

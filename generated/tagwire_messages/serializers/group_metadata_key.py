@@ -33,7 +33,9 @@ class GroupMetadataKeyV0(Serializer[GroupMetadataKey]):
 
     @staticmethod
     def write(m: GroupMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not GroupMetadataKey and GroupMetadataKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group)
 

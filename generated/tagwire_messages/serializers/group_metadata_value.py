@@ -90,7 +90,9 @@ def _read_member_metadata_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v0(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MemberMetadata and MemberMetadata not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -149,7 +151,9 @@ def _read_member_metadata_v1(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v1(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MemberMetadata and MemberMetadata not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -216,7 +220,9 @@ def _read_member_metadata_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v3(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MemberMetadata and MemberMetadata not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -300,6 +306,8 @@ def _read_member_metadata_v4(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v4(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
+        if type(m) is not MemberMetadata and MemberMetadata not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_string(out, m.client_id)
@@ -359,7 +367,9 @@ class GroupMetadataValueV0(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not GroupMetadataValue and GroupMetadataValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -415,7 +425,9 @@ class GroupMetadataValueV1(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not GroupMetadataValue and GroupMetadataValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -470,7 +482,9 @@ class GroupMetadataValueV2(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not GroupMetadataValue and GroupMetadataValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -526,7 +540,9 @@ class GroupMetadataValueV3(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not GroupMetadataValue and GroupMetadataValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -592,6 +608,8 @@ class GroupMetadataValueV4(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
+        if type(m) is not GroupMetadataValue and GroupMetadataValue not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.protocol_type)
         out += _pack_i(m.generation)
         put_nullable_compact_string(out, m.protocol)

@@ -55,7 +55,11 @@ class HeartbeatRequestV0(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not HeartbeatRequest and HeartbeatRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -111,7 +115,9 @@ class HeartbeatRequestV3(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not HeartbeatRequest and HeartbeatRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -166,6 +172,8 @@ class HeartbeatRequestV4(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not HeartbeatRequest and HeartbeatRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)
         put_compact_string(out, m.member_id)

@@ -34,7 +34,9 @@ class HeartbeatResponseV0(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not HeartbeatResponse and HeartbeatResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
 
@@ -55,7 +57,9 @@ class HeartbeatResponseV1(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not HeartbeatResponse and HeartbeatResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -90,6 +94,8 @@ class HeartbeatResponseV4(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
+        if type(m) is not HeartbeatResponse and HeartbeatResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

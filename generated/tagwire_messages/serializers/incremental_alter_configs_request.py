@@ -67,7 +67,9 @@ def _read_alterable_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v0(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         out += _pack_b(m.config_operation)
@@ -98,7 +100,9 @@ def _read_alter_configs_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v0(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -141,6 +145,8 @@ def _read_alterable_config_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v1(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
+        if type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.config_operation)
         put_nullable_compact_string(out, m.value)
@@ -182,6 +188,8 @@ def _read_alter_configs_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v1(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
         put_compact_count(out, m.configs)
@@ -214,7 +222,9 @@ class IncrementalAlterConfigsRequestV0(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not IncrementalAlterConfigsRequest and IncrementalAlterConfigsRequest not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_count(out, m.resources)
         _write_alter_configs_resource_v0(out, m.resources)
@@ -247,6 +257,8 @@ class IncrementalAlterConfigsRequestV1(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
+        if type(m) is not IncrementalAlterConfigsRequest and IncrementalAlterConfigsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.resources)
         _write_alter_configs_resource_v1(out, m.resources)
         out += _pack_B(BOOLEAN_BYTES[m.validate_only])

@@ -68,7 +68,9 @@ def _read_alter_configs_resource_response_v0(
 
 def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -113,6 +115,8 @@ def _read_alter_configs_resource_response_v1(
 
 def _write_alter_configs_resource_response_v1(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_b(m.resource_type)
@@ -142,7 +146,9 @@ class IncrementalAlterConfigsResponseV0(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not IncrementalAlterConfigsResponse and IncrementalAlterConfigsResponse not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -174,6 +180,8 @@ class IncrementalAlterConfigsResponseV1(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
+        if type(m) is not IncrementalAlterConfigsResponse and IncrementalAlterConfigsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
         _write_alter_configs_resource_response_v1(out, m.responses)

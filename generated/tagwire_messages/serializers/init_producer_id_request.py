@@ -59,7 +59,8 @@ class InitProducerIdRequestV0(Serializer[InitProducerIdRequest]):
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
         if (
-            m.producer_id != -1
+            (type(m) is not InitProducerIdRequest and InitProducerIdRequest not in type(m).__mro__)
+            or m.producer_id != -1
             or m.producer_epoch != -1
             or m.enable2_pc != False
             or m.keep_prepared_txn != False
@@ -108,7 +109,13 @@ class InitProducerIdRequestV2(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
-        if m.producer_id != -1 or m.producer_epoch != -1 or m.enable2_pc != False or m.keep_prepared_txn != False:
+        if (
+            (type(m) is not InitProducerIdRequest and InitProducerIdRequest not in type(m).__mro__)
+            or m.producer_id != -1
+            or m.producer_epoch != -1
+            or m.enable2_pc != False
+            or m.keep_prepared_txn != False
+        ):
             raise Refused
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_i(m.transaction_timeout_ms)
@@ -149,7 +156,11 @@ class InitProducerIdRequestV3(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
-        if m.enable2_pc != False or m.keep_prepared_txn != False:
+        if (
+            (type(m) is not InitProducerIdRequest and InitProducerIdRequest not in type(m).__mro__)
+            or m.enable2_pc != False
+            or m.keep_prepared_txn != False
+        ):
             raise Refused
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_iqh(m.transaction_timeout_ms, m.producer_id, m.producer_epoch)
@@ -204,6 +215,8 @@ class InitProducerIdRequestV6(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
+        if type(m) is not InitProducerIdRequest and InitProducerIdRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_iqhBB(
             m.transaction_timeout_ms,

@@ -36,7 +36,8 @@ class InitProducerIdResponseV0(Serializer[InitProducerIdResponse]):
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
         if (
-            m.ongoing_txn_producer_id != -1
+            (type(m) is not InitProducerIdResponse and InitProducerIdResponse not in type(m).__mro__)
+            or m.ongoing_txn_producer_id != -1
             or m.ongoing_txn_producer_epoch != -1
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -70,7 +71,11 @@ class InitProducerIdResponseV2(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
-        if m.ongoing_txn_producer_id != -1 or m.ongoing_txn_producer_epoch != -1:
+        if (
+            (type(m) is not InitProducerIdResponse and InitProducerIdResponse not in type(m).__mro__)
+            or m.ongoing_txn_producer_id != -1
+            or m.ongoing_txn_producer_epoch != -1
+        ):
             raise Refused
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -124,6 +129,8 @@ class InitProducerIdResponseV6(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
+        if type(m) is not InitProducerIdResponse and InitProducerIdResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihqhqh(
             m.throttle_time_ms,
             m.error_code,

@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -46,6 +47,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_iiq(m.partition, m.state_epoch, m.start_offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -77,6 +80,8 @@ def _read_initialize_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_initialize_state_data_v0(out: bytearray, items: Iterable[InitializeStateData]) -> None:
     for m in items:
+        if type(m) is not InitializeStateData and InitializeStateData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -120,6 +125,8 @@ class InitializeShareGroupStateRequestV0(Serializer[InitializeShareGroupStateReq
 
     @staticmethod
     def write(m: InitializeShareGroupStateRequest, out: bytearray) -> None:
+        if type(m) is not InitializeShareGroupStateRequest and InitializeShareGroupStateRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_initialize_state_data_v0(out, m.topics)

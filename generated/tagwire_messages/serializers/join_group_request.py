@@ -61,7 +61,9 @@ def _read_protocol_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v0(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not JoinGroupRequestProtocol and JoinGroupRequestProtocol not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_binary(out, m.metadata)
@@ -101,6 +103,8 @@ def _read_protocol_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
+        if type(m) is not JoinGroupRequestProtocol and JoinGroupRequestProtocol not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_binary(out, m.metadata)
         if m.unknown_tags is NO_TAGS:
@@ -153,7 +157,11 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.session_timeout_ms)
@@ -206,7 +214,11 @@ class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
@@ -285,7 +297,9 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
@@ -361,6 +375,8 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
+        if type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
         put_compact_string(out, m.member_id)
@@ -454,6 +470,8 @@ class JoinGroupRequestV8(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
+        if type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
         put_compact_string(out, m.member_id)

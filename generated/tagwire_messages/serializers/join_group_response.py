@@ -66,7 +66,9 @@ def _read_member_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v0(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not JoinGroupResponseMember and JoinGroupResponseMember not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_binary(out, m.metadata)
@@ -107,7 +109,9 @@ def _read_member_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v5(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not JoinGroupResponseMember and JoinGroupResponseMember not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -158,6 +162,8 @@ def _read_member_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
+        if type(m) is not JoinGroupResponseMember and JoinGroupResponseMember not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_compact_binary(out, m.metadata)
@@ -211,7 +217,11 @@ class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__)
+            or m.skip_assignment != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_hi(m.error_code, m.generation_id)
         put_string(out, m.protocol_name)
@@ -270,7 +280,11 @@ class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__)
+            or m.skip_assignment != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_string(out, m.protocol_name)
@@ -335,7 +349,11 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__)
+            or m.skip_assignment != False
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_string(out, m.protocol_name)
@@ -400,7 +418,9 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False:
+        if (
+            type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__
+        ) or m.skip_assignment != False:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_compact_string(out, m.protocol_name)
@@ -480,7 +500,9 @@ class JoinGroupResponseV7(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if m.skip_assignment != False:
+        if (
+            type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__
+        ) or m.skip_assignment != False:
             raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_nullable_compact_string(out, m.protocol_type)
@@ -567,6 +589,8 @@ class JoinGroupResponseV9(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
+        if type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_nullable_compact_string(out, m.protocol_type)
         put_nullable_compact_string(out, m.protocol_name)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.k_raft_version_record import KRaftVersionRecord
 
 _pack_hh = Struct(">hh").pack
@@ -32,6 +32,8 @@ class KRaftVersionRecordV0(Serializer[KRaftVersionRecord]):
 
     @staticmethod
     def write(m: KRaftVersionRecord, out: bytearray) -> None:
+        if type(m) is not KRaftVersionRecord and KRaftVersionRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_hh(m.version, m.k_raft_version)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -99,7 +99,11 @@ def _read_leader_and_isr_partition_state_v0(
 
 def _write_leader_and_isr_partition_state_v0(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if m.leader_recovery_state != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__)
+            or m.leader_recovery_state != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -131,7 +135,9 @@ def _read_leader_and_isr_live_leader_v0(
 
 def _write_leader_and_isr_live_leader_v0(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LeaderAndIsrLiveLeader and LeaderAndIsrLiveLeader not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.broker_id)
         put_string(out, m.host_name)
@@ -176,7 +182,11 @@ def _read_leader_and_isr_partition_state_v1(
 
 def _write_leader_and_isr_partition_state_v1(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if m.leader_recovery_state != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__)
+            or m.leader_recovery_state != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -218,7 +228,11 @@ def _read_leader_and_isr_partition_state_v2(
 
 def _write_leader_and_isr_partition_state_v2(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if m.leader_recovery_state != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__)
+            or m.leader_recovery_state != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -254,7 +268,9 @@ def _read_leader_and_isr_topic_state_v2(
 
 def _write_leader_and_isr_topic_state_v2(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -301,7 +317,11 @@ def _read_leader_and_isr_partition_state_v3(
 
 def _write_leader_and_isr_partition_state_v3(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if m.leader_recovery_state != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__)
+            or m.leader_recovery_state != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -339,7 +359,9 @@ def _read_leader_and_isr_topic_state_v3(
 
 def _write_leader_and_isr_topic_state_v3(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -409,7 +431,9 @@ def _read_leader_and_isr_partition_state_v4(
 
 def _write_leader_and_isr_partition_state_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if m.leader_recovery_state != 0:
+        if (
+            type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__
+        ) or m.leader_recovery_state != 0:
             raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
@@ -487,6 +511,8 @@ def _read_leader_and_isr_topic_state_v4(
 
 def _write_leader_and_isr_topic_state_v4(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
         _write_leader_and_isr_partition_state_v4(out, m.partition_states)
@@ -523,6 +549,8 @@ def _read_leader_and_isr_live_leader_v4(
 
 def _write_leader_and_isr_live_leader_v4(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrLiveLeader and LeaderAndIsrLiveLeader not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host_name)
         out += _pack_i(m.port)
@@ -567,6 +595,8 @@ def _read_leader_and_isr_topic_state_v5(
 
 def _write_leader_and_isr_topic_state_v5(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_states)
@@ -639,6 +669,8 @@ def _read_leader_and_isr_partition_state_v6(
 
 def _write_leader_and_isr_partition_state_v6(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__:
+            raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
         if values is EMPTY:
@@ -715,6 +747,8 @@ def _read_leader_and_isr_topic_state_v6(
 
 def _write_leader_and_isr_topic_state_v6(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_states)
@@ -755,7 +789,8 @@ class LeaderAndIsrRequestV0(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -798,7 +833,8 @@ class LeaderAndIsrRequestV1(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -840,7 +876,8 @@ class LeaderAndIsrRequestV2(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -882,7 +919,8 @@ class LeaderAndIsrRequestV3(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -931,7 +969,12 @@ class LeaderAndIsrRequestV4(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.type != 0 or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.type != 0
+            or m.ungrouped_partition_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)
@@ -979,7 +1022,11 @@ class LeaderAndIsrRequestV5(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.ungrouped_partition_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiqb(m.controller_id, m.controller_epoch, m.broker_epoch, m.type)
         put_compact_count(out, m.topic_states)
@@ -1027,7 +1074,11 @@ class LeaderAndIsrRequestV6(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            (type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.ungrouped_partition_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiqb(m.controller_id, m.controller_epoch, m.broker_epoch, m.type)
         put_compact_count(out, m.topic_states)
@@ -1078,7 +1129,9 @@ class LeaderAndIsrRequestV7(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if m.ungrouped_partition_states not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__
+        ) or m.ungrouped_partition_states not in EMPTIES:
             raise Refused
         out += _pack_iBiqb(
             m.controller_id, BOOLEAN_BYTES[m.is_k_raft_controller], m.controller_epoch, m.broker_epoch, m.type

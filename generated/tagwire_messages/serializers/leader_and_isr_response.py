@@ -62,7 +62,9 @@ def _read_leader_and_isr_partition_error_v0(
 
 def _write_leader_and_isr_partition_error_v0(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LeaderAndIsrPartitionError and LeaderAndIsrPartitionError not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -95,6 +97,8 @@ def _read_leader_and_isr_partition_error_v4(
 
 def _write_leader_and_isr_partition_error_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrPartitionError and LeaderAndIsrPartitionError not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -122,6 +126,8 @@ def _read_leader_and_isr_partition_error_v5(
 
 def _write_leader_and_isr_partition_error_v5(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrPartitionError and LeaderAndIsrPartitionError not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -155,6 +161,8 @@ def _read_leader_and_isr_topic_error_v5(
 
 def _write_leader_and_isr_topic_error_v5(out: bytearray, items: Iterable[LeaderAndIsrTopicError]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrTopicError and LeaderAndIsrTopicError not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_errors)
         _write_leader_and_isr_partition_error_v5(out, m.partition_errors)
@@ -184,7 +192,11 @@ class LeaderAndIsrResponseV0(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if m.topics not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaderAndIsrResponse and LeaderAndIsrResponse not in type(m).__mro__)
+            or m.topics not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.partition_errors)
@@ -235,7 +247,9 @@ class LeaderAndIsrResponseV4(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if m.topics not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrResponse and LeaderAndIsrResponse not in type(m).__mro__
+        ) or m.topics not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.partition_errors)
@@ -272,7 +286,9 @@ class LeaderAndIsrResponseV5(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if m.partition_errors not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrResponse and LeaderAndIsrResponse not in type(m).__mro__
+        ) or m.partition_errors not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

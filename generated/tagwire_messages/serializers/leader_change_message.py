@@ -38,7 +38,7 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        if m.voter_directory_id != _ZERO_UUID:
+        if (type(m) is not Voter and Voter not in type(m).__mro__) or m.voter_directory_id != _ZERO_UUID:
             raise Refused
         out += _pack_i(m.voter_id)
         if m.unknown_tags is NO_TAGS:
@@ -64,6 +64,8 @@ def _read_voter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v1(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
+        if type(m) is not Voter and Voter not in type(m).__mro__:
+            raise Refused
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -103,6 +105,8 @@ class LeaderChangeMessageV0(Serializer[LeaderChangeMessage]):
 
     @staticmethod
     def write(m: LeaderChangeMessage, out: bytearray) -> None:
+        if type(m) is not LeaderChangeMessage and LeaderChangeMessage not in type(m).__mro__:
+            raise Refused
         out += _pack_hi(m.version, m.leader_id)
         put_compact_count(out, m.voters)
         _write_voter_v0(out, m.voters)
@@ -146,6 +150,8 @@ class LeaderChangeMessageV1(Serializer[LeaderChangeMessage]):
 
     @staticmethod
     def write(m: LeaderChangeMessage, out: bytearray) -> None:
+        if type(m) is not LeaderChangeMessage and LeaderChangeMessage not in type(m).__mro__:
+            raise Refused
         out += _pack_hi(m.version, m.leader_id)
         put_compact_count(out, m.voters)
         _write_voter_v1(out, m.voters)

@@ -58,7 +58,9 @@ def _read_member_identity_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v3(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MemberIdentity and MemberIdentity not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -100,6 +102,8 @@ def _read_member_identity_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v4(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
+        if type(m) is not MemberIdentity and MemberIdentity not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         if m.unknown_tags is NO_TAGS:
@@ -153,6 +157,8 @@ def _read_member_identity_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v5(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
+        if type(m) is not MemberIdentity and MemberIdentity not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         put_nullable_compact_string(out, m.reason)
@@ -191,7 +197,11 @@ class LeaveGroupRequestV0(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaveGroupRequest and LeaveGroupRequest not in type(m).__mro__)
+            or m.members not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)
@@ -236,7 +246,11 @@ class LeaveGroupRequestV3(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if m.member_id != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaveGroupRequest and LeaveGroupRequest not in type(m).__mro__)
+            or m.member_id != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.members)
@@ -278,7 +292,7 @@ class LeaveGroupRequestV4(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if m.member_id != "":
+        if (type(m) is not LeaveGroupRequest and LeaveGroupRequest not in type(m).__mro__) or m.member_id != "":
             raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.members)
@@ -324,7 +338,7 @@ class LeaveGroupRequestV5(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if m.member_id != "":
+        if (type(m) is not LeaveGroupRequest and LeaveGroupRequest not in type(m).__mro__) or m.member_id != "":
             raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.members)

@@ -64,7 +64,9 @@ def _read_member_response_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v3(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MemberResponse and MemberResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -106,6 +108,8 @@ def _read_member_response_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v4(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
+        if type(m) is not MemberResponse and MemberResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
         out += _pack_h(m.error_code)
@@ -133,7 +137,11 @@ class LeaveGroupResponseV0(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaveGroupResponse and LeaveGroupResponse not in type(m).__mro__)
+            or m.members not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.error_code)
 
@@ -155,7 +163,11 @@ class LeaveGroupResponseV1(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if m.members not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not LeaveGroupResponse and LeaveGroupResponse not in type(m).__mro__)
+            or m.members not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -185,7 +197,9 @@ class LeaveGroupResponseV3(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LeaveGroupResponse and LeaveGroupResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.members)
@@ -217,6 +231,8 @@ class LeaveGroupResponseV4(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
+        if type(m) is not LeaveGroupResponse and LeaveGroupResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.members)
         _write_member_response_v4(out, m.members)

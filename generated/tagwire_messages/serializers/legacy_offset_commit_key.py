@@ -44,7 +44,9 @@ class LegacyOffsetCommitKeyV0(Serializer[LegacyOffsetCommitKey]):
 
     @staticmethod
     def write(m: LegacyOffsetCommitKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LegacyOffsetCommitKey and LegacyOffsetCommitKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group)
         put_string(out, m.topic)

@@ -37,7 +37,9 @@ class LegacyOffsetCommitValueV0(Serializer[LegacyOffsetCommitValue]):
 
     @staticmethod
     def write(m: LegacyOffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not LegacyOffsetCommitValue and LegacyOffsetCommitValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_q(m.offset)
         put_string(out, m.metadata)

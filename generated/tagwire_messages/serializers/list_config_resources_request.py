@@ -34,7 +34,9 @@ class ListConfigResourcesRequestV0(Serializer[ListConfigResourcesRequest]):
 
     @staticmethod
     def write(m: ListConfigResourcesRequest, out: bytearray) -> None:
-        if m.resource_types not in EMPTIES:
+        if (
+            type(m) is not ListConfigResourcesRequest and ListConfigResourcesRequest not in type(m).__mro__
+        ) or m.resource_types not in EMPTIES:
             raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -70,6 +72,8 @@ class ListConfigResourcesRequestV1(Serializer[ListConfigResourcesRequest]):
 
     @staticmethod
     def write(m: ListConfigResourcesRequest, out: bytearray) -> None:
+        if type(m) is not ListConfigResourcesRequest and ListConfigResourcesRequest not in type(m).__mro__:
+            raise Refused
         values = m.resource_types
         if values is EMPTY:
             out.append(1)

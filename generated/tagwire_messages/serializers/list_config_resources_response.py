@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 
 _pack_b = Struct(">b").pack
@@ -43,6 +43,8 @@ def _read_config_resource_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Co
 
 def _write_config_resource_v0(out: bytearray, items: Iterable[ConfigResource]) -> None:
     for m in items:
+        if type(m) is not ConfigResource and ConfigResource not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.resource_name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -75,6 +77,8 @@ def _read_config_resource_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Co
 
 def _write_config_resource_v1(out: bytearray, items: Iterable[ConfigResource]) -> None:
     for m in items:
+        if type(m) is not ConfigResource and ConfigResource not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.resource_name)
         out += _pack_b(m.resource_type)
         if m.unknown_tags is NO_TAGS:
@@ -108,6 +112,8 @@ class ListConfigResourcesResponseV0(Serializer[ListConfigResourcesResponse]):
 
     @staticmethod
     def write(m: ListConfigResourcesResponse, out: bytearray) -> None:
+        if type(m) is not ListConfigResourcesResponse and ListConfigResourcesResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.config_resources)
         _write_config_resource_v0(out, m.config_resources)
@@ -142,6 +148,8 @@ class ListConfigResourcesResponseV1(Serializer[ListConfigResourcesResponse]):
 
     @staticmethod
     def write(m: ListConfigResourcesResponse, out: bytearray) -> None:
+        if type(m) is not ListConfigResourcesResponse and ListConfigResourcesResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.config_resources)
         _write_config_resource_v1(out, m.config_resources)

@@ -36,7 +36,8 @@ class ListGroupsRequestV0(Serializer[ListGroupsRequest]):
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
         if (
-            m.states_filter not in EMPTIES
+            (type(m) is not ListGroupsRequest and ListGroupsRequest not in type(m).__mro__)
+            or m.states_filter not in EMPTIES
             or m.types_filter not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -75,7 +76,11 @@ class ListGroupsRequestV3(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if m.states_filter not in EMPTIES or m.types_filter not in EMPTIES:
+        if (
+            (type(m) is not ListGroupsRequest and ListGroupsRequest not in type(m).__mro__)
+            or m.states_filter not in EMPTIES
+            or m.types_filter not in EMPTIES
+        ):
             raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -109,7 +114,9 @@ class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if m.types_filter not in EMPTIES:
+        if (
+            type(m) is not ListGroupsRequest and ListGroupsRequest not in type(m).__mro__
+        ) or m.types_filter not in EMPTIES:
             raise Refused
         put_compact_count(out, m.states_filter)
         put_compact_strings(out, m.states_filter)
@@ -151,6 +158,8 @@ class ListGroupsRequestV5(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
+        if type(m) is not ListGroupsRequest and ListGroupsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.states_filter)
         put_compact_strings(out, m.states_filter)
         put_compact_count(out, m.types_filter)

@@ -57,7 +57,9 @@ def _read_listed_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v0(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListedGroup and ListedGroup not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.protocol_type)
@@ -99,6 +101,8 @@ def _read_listed_group_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v3(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
+        if type(m) is not ListedGroup and ListedGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
         if m.unknown_tags is NO_TAGS:
@@ -151,6 +155,8 @@ def _read_listed_group_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v4(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
+        if type(m) is not ListedGroup and ListedGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
         put_compact_string(out, m.group_state)
@@ -212,6 +218,8 @@ def _read_listed_group_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v5(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
+        if type(m) is not ListedGroup and ListedGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
         put_compact_string(out, m.group_state)
@@ -242,7 +250,9 @@ class ListGroupsResponseV0(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.groups)
@@ -268,7 +278,9 @@ class ListGroupsResponseV1(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.groups)
@@ -306,6 +318,8 @@ class ListGroupsResponseV3(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
+        if type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)
         _write_listed_group_v3(out, m.groups)
@@ -340,6 +354,8 @@ class ListGroupsResponseV4(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
+        if type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)
         _write_listed_group_v4(out, m.groups)
@@ -374,6 +390,8 @@ class ListGroupsResponseV5(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
+        if type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)
         _write_listed_group_v5(out, m.groups)

@@ -53,7 +53,9 @@ def _read_list_offsets_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v0(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsPartition and ListOffsetsPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqi(m.partition_index, m.timestamp, m.max_num_offsets)
 
@@ -82,7 +84,9 @@ def _read_list_offsets_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v0(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopic and ListOffsetsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -105,7 +109,11 @@ def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v1(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.max_num_offsets != 1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ListOffsetsPartition and ListOffsetsPartition not in type(m).__mro__)
+            or m.max_num_offsets != 1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iq(m.partition_index, m.timestamp)
 
@@ -134,7 +142,9 @@ def _read_list_offsets_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v1(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopic and ListOffsetsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -156,7 +166,11 @@ def _read_list_offsets_partition_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v4(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.max_num_offsets != 1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ListOffsetsPartition and ListOffsetsPartition not in type(m).__mro__)
+            or m.max_num_offsets != 1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
 
@@ -185,7 +199,9 @@ def _read_list_offsets_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v4(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopic and ListOffsetsTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -209,7 +225,9 @@ def _read_list_offsets_partition_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v6(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if m.max_num_offsets != 1:
+        if (
+            type(m) is not ListOffsetsPartition and ListOffsetsPartition not in type(m).__mro__
+        ) or m.max_num_offsets != 1:
             raise Refused
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
         if m.unknown_tags is NO_TAGS:
@@ -250,6 +268,8 @@ def _read_list_offsets_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v6(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
+        if type(m) is not ListOffsetsTopic and ListOffsetsTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_list_offsets_partition_v6(out, m.partitions)
@@ -280,7 +300,11 @@ class ListOffsetsRequestV0(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.isolation_level != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__)
+            or m.isolation_level != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -308,7 +332,11 @@ class ListOffsetsRequestV1(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.isolation_level != 0 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__)
+            or m.isolation_level != 0
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -335,7 +363,9 @@ class ListOffsetsRequestV2(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)
@@ -368,7 +398,9 @@ class ListOffsetsRequestV4(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)
@@ -407,6 +439,8 @@ class ListOffsetsRequestV6(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
+        if type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_compact_count(out, m.topics)
         _write_list_offsets_topic_v6(out, m.topics)
@@ -460,6 +494,8 @@ class ListOffsetsRequestV10(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
+        if type(m) is not ListOffsetsRequest and ListOffsetsRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_compact_count(out, m.topics)
         _write_list_offsets_topic_v6(out, m.topics)

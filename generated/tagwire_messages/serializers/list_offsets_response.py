@@ -65,7 +65,8 @@ def _read_list_offsets_partition_response_v0(
 def _write_list_offsets_partition_response_v0(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
         if (
-            m.timestamp != -1
+            (type(m) is not ListOffsetsPartitionResponse and ListOffsetsPartitionResponse not in type(m).__mro__)
+            or m.timestamp != -1
             or m.offset != -1
             or m.leader_epoch != -1
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -101,7 +102,9 @@ def _read_list_offsets_topic_response_v0(
 
 def _write_list_offsets_topic_response_v0(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopicResponse and ListOffsetsTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -127,7 +130,8 @@ def _read_list_offsets_partition_response_v1(
 def _write_list_offsets_partition_response_v1(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
         if (
-            m.old_style_offsets not in EMPTIES
+            (type(m) is not ListOffsetsPartitionResponse and ListOffsetsPartitionResponse not in type(m).__mro__)
+            or m.old_style_offsets not in EMPTIES
             or m.leader_epoch != -1
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -161,7 +165,9 @@ def _read_list_offsets_topic_response_v1(
 
 def _write_list_offsets_topic_response_v1(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopicResponse and ListOffsetsTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -185,7 +191,11 @@ def _read_list_offsets_partition_response_v4(
 
 def _write_list_offsets_partition_response_v4(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.old_style_offsets not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ListOffsetsPartitionResponse and ListOffsetsPartitionResponse not in type(m).__mro__)
+            or m.old_style_offsets not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
 
@@ -216,7 +226,9 @@ def _read_list_offsets_topic_response_v4(
 
 def _write_list_offsets_topic_response_v4(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsTopicResponse and ListOffsetsTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -242,7 +254,9 @@ def _read_list_offsets_partition_response_v6(
 
 def _write_list_offsets_partition_response_v6(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if m.old_style_offsets not in EMPTIES:
+        if (
+            type(m) is not ListOffsetsPartitionResponse and ListOffsetsPartitionResponse not in type(m).__mro__
+        ) or m.old_style_offsets not in EMPTIES:
             raise Refused
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -285,6 +299,8 @@ def _read_list_offsets_topic_response_v6(
 
 def _write_list_offsets_topic_response_v6(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ListOffsetsTopicResponse and ListOffsetsTopicResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_list_offsets_partition_response_v6(out, m.partitions)
@@ -314,7 +330,9 @@ class ListOffsetsResponseV0(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsResponse and ListOffsetsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_list_offsets_topic_response_v0(out, m.topics)
@@ -340,7 +358,9 @@ class ListOffsetsResponseV1(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsResponse and ListOffsetsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_list_offsets_topic_response_v1(out, m.topics)
@@ -365,7 +385,9 @@ class ListOffsetsResponseV2(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsResponse and ListOffsetsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -397,7 +419,9 @@ class ListOffsetsResponseV4(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ListOffsetsResponse and ListOffsetsResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -435,6 +459,8 @@ class ListOffsetsResponseV6(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
+        if type(m) is not ListOffsetsResponse and ListOffsetsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_list_offsets_topic_response_v6(out, m.topics)

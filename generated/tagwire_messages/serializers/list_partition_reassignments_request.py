@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -61,6 +61,8 @@ def _write_list_partition_reassignments_topics_v0(
     out: bytearray, items: Iterable[ListPartitionReassignmentsTopics]
 ) -> None:
     for m in items:
+        if type(m) is not ListPartitionReassignmentsTopics and ListPartitionReassignmentsTopics not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -102,6 +104,11 @@ class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsR
 
     @staticmethod
     def write(m: ListPartitionReassignmentsRequest, out: bytearray) -> None:
+        if (
+            type(m) is not ListPartitionReassignmentsRequest
+            and ListPartitionReassignmentsRequest not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_i(m.timeout_ms)
         if m.topics is None:
             out += b"\x00"

@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -82,6 +83,8 @@ def _read_ongoing_partition_reassignment_v0(
 
 def _write_ongoing_partition_reassignment_v0(out: bytearray, items: Iterable[OngoingPartitionReassignment]) -> None:
     for m in items:
+        if type(m) is not OngoingPartitionReassignment and OngoingPartitionReassignment not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         values = m.replicas
         if values is EMPTY:
@@ -147,6 +150,8 @@ def _read_ongoing_topic_reassignment_v0(
 
 def _write_ongoing_topic_reassignment_v0(out: bytearray, items: Iterable[OngoingTopicReassignment]) -> None:
     for m in items:
+        if type(m) is not OngoingTopicReassignment and OngoingTopicReassignment not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_ongoing_partition_reassignment_v0(out, m.partitions)
@@ -192,6 +197,11 @@ class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignments
 
     @staticmethod
     def write(m: ListPartitionReassignmentsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not ListPartitionReassignmentsResponse
+            and ListPartitionReassignmentsResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.topics)

@@ -65,7 +65,11 @@ class ListTransactionsRequestV0(Serializer[ListTransactionsRequest]):
 
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
-        if m.duration_filter != -1 or m.transactional_id_pattern is not None:
+        if (
+            (type(m) is not ListTransactionsRequest and ListTransactionsRequest not in type(m).__mro__)
+            or m.duration_filter != -1
+            or m.transactional_id_pattern is not None
+        ):
             raise Refused
         put_compact_count(out, m.state_filters)
         put_compact_strings(out, m.state_filters)
@@ -120,7 +124,9 @@ class ListTransactionsRequestV1(Serializer[ListTransactionsRequest]):
 
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
-        if m.transactional_id_pattern is not None:
+        if (
+            type(m) is not ListTransactionsRequest and ListTransactionsRequest not in type(m).__mro__
+        ) or m.transactional_id_pattern is not None:
             raise Refused
         put_compact_count(out, m.state_filters)
         put_compact_strings(out, m.state_filters)
@@ -185,6 +191,8 @@ class ListTransactionsRequestV2(Serializer[ListTransactionsRequest]):
 
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
+        if type(m) is not ListTransactionsRequest and ListTransactionsRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.state_filters)
         put_compact_strings(out, m.state_filters)
         values = m.producer_id_filters

@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_string,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -60,6 +61,8 @@ def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState]) -> None:
     for m in items:
+        if type(m) is not TransactionState and TransactionState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         out += _pack_q(m.producer_id)
         put_compact_string(out, m.transaction_state)
@@ -102,6 +105,8 @@ class ListTransactionsResponseV0(Serializer[ListTransactionsResponse]):
 
     @staticmethod
     def write(m: ListTransactionsResponse, out: bytearray) -> None:
+        if type(m) is not ListTransactionsResponse and ListTransactionsResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.unknown_state_filters)
         put_compact_strings(out, m.unknown_state_filters)

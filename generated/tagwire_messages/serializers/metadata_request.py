@@ -61,7 +61,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v0(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataRequestTopic and MetadataRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
 
@@ -92,6 +94,8 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataRequestTopic and MetadataRequestTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -126,6 +130,8 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataReq
 
 def _write_topic_v10(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataRequestTopic and MetadataRequestTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_nullable_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
@@ -157,7 +163,8 @@ class MetadataRequestV0(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            m.allow_auto_topic_creation != True
+            (type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__)
+            or m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -192,7 +199,8 @@ class MetadataRequestV1(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            m.allow_auto_topic_creation != True
+            (type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__)
+            or m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -244,7 +252,8 @@ class MetadataRequestV4(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            m.include_cluster_authorized_operations != False
+            (type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__)
+            or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -306,7 +315,9 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         if m.topics is None:
             out += b"\xff\xff\xff\xff"
@@ -355,6 +366,8 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
+        if type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__:
+            raise Refused
         if m.topics is None:
             out += b"\x00"
         else:
@@ -406,6 +419,8 @@ class MetadataRequestV10(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
+        if type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__:
+            raise Refused
         if m.topics is None:
             out += b"\x00"
         else:
@@ -452,7 +467,9 @@ class MetadataRequestV11(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if m.include_cluster_authorized_operations != False:
+        if (
+            type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__
+        ) or m.include_cluster_authorized_operations != False:
             raise Refused
         if m.topics is None:
             out += b"\x00"

@@ -82,7 +82,9 @@ def _read_broker_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v0(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponseBroker and MetadataResponseBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -113,7 +115,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v0(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponsePartition and MetadataResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -147,8 +151,10 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v0(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__)
+            or m.topic_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_h(m.error_code)
@@ -185,7 +191,9 @@ def _read_broker_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v1(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponseBroker and MetadataResponseBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -220,8 +228,10 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v1(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__)
+            or m.topic_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_h(m.error_code)
@@ -260,7 +270,9 @@ def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v5(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponsePartition and MetadataResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -295,8 +307,10 @@ def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v5(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__)
+            or m.topic_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_h(m.error_code)
@@ -334,7 +348,9 @@ def _read_partition_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v7(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponsePartition and MetadataResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.replica_nodes)
@@ -369,8 +385,10 @@ def _read_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v7(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.topic_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__)
+            or m.topic_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_h(m.error_code)
@@ -409,7 +427,9 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v8(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -454,6 +474,8 @@ def _read_broker_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseBroker and MetadataResponseBroker not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -511,6 +533,8 @@ def _read_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
+        if type(m) is not MetadataResponsePartition and MetadataResponsePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
         if values is EMPTY:
@@ -577,6 +601,8 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
         out += _pack_B(BOOLEAN_BYTES[m.is_internal])
@@ -624,6 +650,8 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_topic_v10(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
@@ -672,6 +700,8 @@ def _read_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_topic_v12(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
         out += _pack_16sB(uuid_bytes(m.topic_id), BOOLEAN_BYTES[m.is_internal])
@@ -713,8 +743,10 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_count(out, m.brokers)
@@ -751,8 +783,10 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_count(out, m.brokers)
@@ -799,8 +833,10 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         put_count(out, m.brokers)
@@ -847,8 +883,10 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
@@ -902,8 +940,10 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
@@ -957,8 +997,10 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648 or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__)
+            or m.cluster_authorized_operations != -2147483648
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
@@ -1007,7 +1049,9 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
@@ -1064,6 +1108,8 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
+        if type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
         _write_broker_v9(out, m.brokers)
@@ -1123,6 +1169,8 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
+        if type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
         _write_broker_v9(out, m.brokers)
@@ -1182,7 +1230,9 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__
+        ) or m.cluster_authorized_operations != -2147483648:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1242,7 +1292,9 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__
+        ) or m.cluster_authorized_operations != -2147483648:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1301,7 +1353,9 @@ class MetadataResponseV13(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__
+        ) or m.cluster_authorized_operations != -2147483648:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)

@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.no_op_record import NoOpRecord
 
 
@@ -28,6 +28,8 @@ class NoOpRecordV0(Serializer[NoOpRecord]):
 
     @staticmethod
     def write(m: NoOpRecord, out: bytearray) -> None:
+        if type(m) is not NoOpRecord and NoOpRecord not in type(m).__mro__:
+            raise Refused
         if m.unknown_tags is NO_TAGS:
             out.append(0)
         else:

@@ -44,7 +44,9 @@ class OffsetCommitKeyV0(Serializer[OffsetCommitKey]):
 
     @staticmethod
     def write(m: OffsetCommitKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitKey and OffsetCommitKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group)
         put_string(out, m.topic)

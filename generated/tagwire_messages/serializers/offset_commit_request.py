@@ -73,7 +73,11 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequestPartition and OffsetCommitRequestPartition not in type(m).__mro__)
+            or m.commit_timestamp != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
@@ -104,7 +108,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -133,7 +139,9 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitRequestPartition and OffsetCommitRequestPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqq(m.partition_index, m.committed_offset, m.commit_timestamp)
         put_nullable_string(out, m.committed_metadata)
@@ -164,7 +172,9 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -194,7 +204,11 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.commit_timestamp != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequestPartition and OffsetCommitRequestPartition not in type(m).__mro__)
+            or m.commit_timestamp != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -225,7 +239,9 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -260,7 +276,9 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.commit_timestamp != -1:
+        if (
+            type(m) is not OffsetCommitRequestPartition and OffsetCommitRequestPartition not in type(m).__mro__
+        ) or m.commit_timestamp != -1:
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
@@ -303,6 +321,8 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_v8(out, m.partitions)
@@ -337,6 +357,8 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommi
 
 def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_v8(out, m.partitions)
@@ -376,7 +398,11 @@ class OffsetCommitRequestV0(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)
@@ -419,7 +445,11 @@ class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -463,7 +493,11 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -521,7 +555,11 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -566,7 +604,11 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -619,7 +661,9 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -684,6 +728,8 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
         put_compact_string(out, m.member_id)
@@ -757,6 +803,8 @@ class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
         put_compact_string(out, m.member_id)

@@ -55,7 +55,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitResponsePartition and OffsetCommitResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -85,7 +87,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitResponseTopic and OffsetCommitResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -108,6 +112,8 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitResponsePartition and OffsetCommitResponsePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -148,6 +154,8 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitResponseTopic and OffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_v8(out, m.partitions)
@@ -182,6 +190,8 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommi
 
 def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitResponseTopic and OffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_v8(out, m.partitions)
@@ -211,7 +221,9 @@ class OffsetCommitResponseV0(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitResponse and OffsetCommitResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_topic_v0(out, m.topics)
@@ -248,7 +260,9 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitResponse and OffsetCommitResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -304,6 +318,8 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not OffsetCommitResponse and OffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_v8(out, m.topics)
@@ -344,6 +360,8 @@ class OffsetCommitResponseV10(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not OffsetCommitResponse and OffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_v10(out, m.topics)

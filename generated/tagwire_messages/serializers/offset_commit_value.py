@@ -62,7 +62,9 @@ class OffsetCommitValueV0(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitValue and OffsetCommitValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -94,7 +96,9 @@ class OffsetCommitValueV1(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitValue and OffsetCommitValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -132,7 +136,9 @@ class OffsetCommitValueV3(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetCommitValue and OffsetCommitValue not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_qi(m.offset, m.leader_epoch)
         put_string(out, m.metadata)
@@ -185,6 +191,8 @@ class OffsetCommitValueV4(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
+        if type(m) is not OffsetCommitValue and OffsetCommitValue not in type(m).__mro__:
+            raise Refused
         out += _pack_qi(m.offset, m.leader_epoch)
         put_compact_string(out, m.metadata)
         out += _pack_q(m.commit_timestamp)

@@ -33,7 +33,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteRequestPartition and OffsetDeleteRequestPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.partition_index)
 
@@ -62,7 +64,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteRequestTopic and OffsetDeleteRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -95,7 +99,9 @@ class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
 
     @staticmethod
     def write(m: OffsetDeleteRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteRequest and OffsetDeleteRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_count(out, m.topics)

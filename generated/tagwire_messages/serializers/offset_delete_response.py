@@ -36,7 +36,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteResponsePartition and OffsetDeleteResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -65,7 +67,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteResponseTopic and OffsetDeleteResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -91,7 +95,9 @@ class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
 
     @staticmethod
     def write(m: OffsetDeleteResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetDeleteResponse and OffsetDeleteResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hi(m.error_code, m.throttle_time_ms)
         put_count(out, m.topics)

@@ -74,7 +74,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetFetchRequestTopic and OffsetFetchRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -115,6 +117,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestTopic and OffsetFetchRequestTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -166,6 +170,8 @@ def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestTopics and OffsetFetchRequestTopics not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -216,6 +222,8 @@ def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestGroup and OffsetFetchRequestGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
             out += b"\x00"
@@ -272,6 +280,8 @@ def _read_group_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v9(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestGroup and OffsetFetchRequestGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)
@@ -314,6 +324,8 @@ def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetc
 
 def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestTopics and OffsetFetchRequestTopics not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partition_indexes
         if values is EMPTY:
@@ -373,6 +385,8 @@ def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestGroup and OffsetFetchRequestGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)
@@ -416,7 +430,8 @@ class OffsetFetchRequestV0(Serializer[OffsetFetchRequest]):
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
         if (
-            m.groups not in EMPTIES
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.groups not in EMPTIES
             or m.require_stable != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -463,7 +478,8 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
         if (
-            m.groups not in EMPTIES
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.groups not in EMPTIES
             or m.require_stable != False
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
@@ -531,7 +547,11 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.groups not in EMPTIES or m.require_stable != False:
+        if (
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.groups not in EMPTIES
+            or m.require_stable != False
+        ):
             raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -583,7 +603,7 @@ class OffsetFetchRequestV7(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.groups not in EMPTIES:
+        if (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__) or m.groups not in EMPTIES:
             raise Refused
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -626,7 +646,11 @@ class OffsetFetchRequestV8(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise Refused
         put_compact_count(out, m.groups)
         _write_group_v8(out, m.groups)
@@ -665,7 +689,11 @@ class OffsetFetchRequestV9(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise Refused
         put_compact_count(out, m.groups)
         _write_group_v9(out, m.groups)
@@ -704,7 +732,11 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__)
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise Refused
         put_compact_count(out, m.groups)
         _write_group_v10(out, m.groups)

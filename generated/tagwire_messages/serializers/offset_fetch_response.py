@@ -76,7 +76,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetFetchResponsePartition and OffsetFetchResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.metadata)
@@ -107,7 +109,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetFetchResponseTopic and OffsetFetchResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -138,7 +142,9 @@ def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v5(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetFetchResponsePartition and OffsetFetchResponsePartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.metadata)
@@ -169,7 +175,9 @@ def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v5(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetFetchResponseTopic and OffsetFetchResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -203,6 +211,8 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponsePartition and OffsetFetchResponsePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
         out += _pack_h(m.error_code)
@@ -244,6 +254,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseTopic and OffsetFetchResponseTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_v6(out, m.partitions)
@@ -280,6 +292,8 @@ def _read_partitions_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetF
 
 def _write_partitions_v8(out: bytearray, items: Iterable[OffsetFetchResponsePartitions]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponsePartitions and OffsetFetchResponsePartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
         out += _pack_h(m.error_code)
@@ -322,6 +336,8 @@ def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseTopics and OffsetFetchResponseTopics not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partitions_v8(out, m.partitions)
@@ -363,6 +379,8 @@ def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseGroup and OffsetFetchResponseGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topics_v8(out, m.topics)
@@ -398,6 +416,8 @@ def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetc
 
 def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseTopics and OffsetFetchResponseTopics not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partitions_v8(out, m.partitions)
@@ -439,6 +459,8 @@ def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseGroup and OffsetFetchResponseGroup not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_topics_v10(out, m.topics)
@@ -471,7 +493,11 @@ class OffsetFetchResponseV0(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__)
+            or m.groups not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_topic_v0(out, m.topics)
@@ -506,7 +532,11 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__)
+            or m.groups not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_topic_v0(out, m.topics)
@@ -535,7 +565,11 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__)
+            or m.groups not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -571,7 +605,11 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__)
+            or m.groups not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -605,7 +643,9 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.groups not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__
+        ) or m.groups not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -650,7 +690,9 @@ class OffsetFetchResponseV8(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.topics not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__
+        ) or m.topics not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -694,7 +736,9 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if m.topics not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__
+        ) or m.topics not in EMPTIES:
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

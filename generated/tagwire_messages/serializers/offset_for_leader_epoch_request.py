@@ -53,7 +53,9 @@ def _read_offset_for_leader_partition_v0(
 
 def _write_offset_for_leader_partition_v0(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderPartition and OffsetForLeaderPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ii(m.partition, m.leader_epoch)
 
@@ -82,7 +84,9 @@ def _read_offset_for_leader_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v0(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderTopic and OffsetForLeaderTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -105,7 +109,9 @@ def _read_offset_for_leader_partition_v2(
 
 def _write_offset_for_leader_partition_v2(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderPartition and OffsetForLeaderPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iii(m.partition, m.current_leader_epoch, m.leader_epoch)
 
@@ -134,7 +140,9 @@ def _read_offset_for_leader_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v2(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderTopic and OffsetForLeaderTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -159,6 +167,8 @@ def _read_offset_for_leader_partition_v4(
 
 def _write_offset_for_leader_partition_v4(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderPartition and OffsetForLeaderPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iii(m.partition, m.current_leader_epoch, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -198,6 +208,8 @@ def _read_offset_for_leader_topic_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v4(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderTopic and OffsetForLeaderTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
         _write_offset_for_leader_partition_v4(out, m.partitions)
@@ -227,7 +239,9 @@ class OffsetForLeaderEpochRequestV0(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochRequest and OffsetForLeaderEpochRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_offset_for_leader_topic_v0(out, m.topics)
@@ -259,7 +273,9 @@ class OffsetForLeaderEpochRequestV2(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochRequest and OffsetForLeaderEpochRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_offset_for_leader_topic_v2(out, m.topics)
@@ -284,7 +300,9 @@ class OffsetForLeaderEpochRequestV3(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochRequest and OffsetForLeaderEpochRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -316,6 +334,8 @@ class OffsetForLeaderEpochRequestV4(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
+        if type(m) is not OffsetForLeaderEpochRequest and OffsetForLeaderEpochRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.replica_id)
         put_compact_count(out, m.topics)
         _write_offset_for_leader_topic_v4(out, m.topics)

@@ -52,7 +52,9 @@ def _read_epoch_end_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v0(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EpochEndOffset and EpochEndOffset not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hiq(m.error_code, m.partition, m.end_offset)
 
@@ -83,7 +85,9 @@ def _read_offset_for_leader_topic_result_v0(
 
 def _write_offset_for_leader_topic_result_v0(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderTopicResult and OffsetForLeaderTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -104,7 +108,9 @@ def _read_epoch_end_offset_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v1(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not EpochEndOffset and EpochEndOffset not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
 
@@ -135,7 +141,9 @@ def _read_offset_for_leader_topic_result_v1(
 
 def _write_offset_for_leader_topic_result_v1(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderTopicResult and OffsetForLeaderTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -158,6 +166,8 @@ def _read_epoch_end_offset_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v4(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
+        if type(m) is not EpochEndOffset and EpochEndOffset not in type(m).__mro__:
+            raise Refused
         out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -199,6 +209,8 @@ def _read_offset_for_leader_topic_result_v4(
 
 def _write_offset_for_leader_topic_result_v4(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderTopicResult and OffsetForLeaderTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
         _write_epoch_end_offset_v4(out, m.partitions)
@@ -228,7 +240,9 @@ class OffsetForLeaderEpochResponseV0(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochResponse and OffsetForLeaderEpochResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_offset_for_leader_topic_result_v0(out, m.topics)
@@ -254,7 +268,9 @@ class OffsetForLeaderEpochResponseV1(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochResponse and OffsetForLeaderEpochResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.topics)
         _write_offset_for_leader_topic_result_v1(out, m.topics)
@@ -279,7 +295,9 @@ class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not OffsetForLeaderEpochResponse and OffsetForLeaderEpochResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -317,6 +335,8 @@ class OffsetForLeaderEpochResponseV4(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
+        if type(m) is not OffsetForLeaderEpochResponse and OffsetForLeaderEpochResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_offset_for_leader_topic_result_v4(out, m.topics)

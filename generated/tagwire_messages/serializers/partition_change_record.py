@@ -121,7 +121,12 @@ class PartitionChangeRecordV0(Serializer[PartitionChangeRecord]):
 
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
-        if m.directories is not None or m.eligible_leader_replicas is not None or m.last_known_elr is not None:
+        if (
+            (type(m) is not PartitionChangeRecord and PartitionChangeRecord not in type(m).__mro__)
+            or m.directories is not None
+            or m.eligible_leader_replicas is not None
+            or m.last_known_elr is not None
+        ):
             raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
@@ -298,7 +303,11 @@ class PartitionChangeRecordV1(Serializer[PartitionChangeRecord]):
 
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
-        if m.eligible_leader_replicas is not None or m.last_known_elr is not None:
+        if (
+            (type(m) is not PartitionChangeRecord and PartitionChangeRecord not in type(m).__mro__)
+            or m.eligible_leader_replicas is not None
+            or m.last_known_elr is not None
+        ):
             raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
@@ -508,6 +517,8 @@ class PartitionChangeRecordV2(Serializer[PartitionChangeRecord]):
 
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
+        if type(m) is not PartitionChangeRecord and PartitionChangeRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []
         if m.isr is not None:

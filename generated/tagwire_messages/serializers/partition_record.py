@@ -115,7 +115,12 @@ class PartitionRecordV0(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
-        if m.directories not in EMPTIES or m.eligible_leader_replicas is not None or m.last_known_elr is not None:
+        if (
+            (type(m) is not PartitionRecord and PartitionRecord not in type(m).__mro__)
+            or m.directories not in EMPTIES
+            or m.eligible_leader_replicas is not None
+            or m.last_known_elr is not None
+        ):
             raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
@@ -245,7 +250,11 @@ class PartitionRecordV1(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
-        if m.eligible_leader_replicas is not None or m.last_known_elr is not None:
+        if (
+            (type(m) is not PartitionRecord and PartitionRecord not in type(m).__mro__)
+            or m.eligible_leader_replicas is not None
+            or m.last_known_elr is not None
+        ):
             raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
@@ -402,6 +411,8 @@ class PartitionRecordV2(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
+        if type(m) is not PartitionRecord and PartitionRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas
         if values is EMPTY:

@@ -65,7 +65,9 @@ def _read_partition_produce_data_v0(
 
 def _write_partition_produce_data_v0(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceData and PartitionProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
@@ -96,7 +98,9 @@ def _read_topic_produce_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v0(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_data)
@@ -131,6 +135,8 @@ def _read_partition_produce_data_v9(
 
 def _write_partition_produce_data_v9(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
+        if type(m) is not PartitionProduceData and PartitionProduceData not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.index)
         put_nullable_compact_binary(out, m.records)
         if m.unknown_tags is NO_TAGS:
@@ -172,6 +178,8 @@ def _read_topic_produce_data_v9(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v9(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
+        if type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_data)
         _write_partition_produce_data_v9(out, m.partition_data)
@@ -208,6 +216,8 @@ def _read_topic_produce_data_v13(
 
 def _write_topic_produce_data_v13(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
+        if type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_data)
         _write_partition_produce_data_v9(out, m.partition_data)
@@ -237,7 +247,11 @@ class ProduceRequestV0(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if m.transactional_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__)
+            or m.transactional_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_hi(m.acks, m.timeout_ms)
         put_count(out, m.topic_data)
@@ -284,7 +298,9 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_nullable_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
@@ -358,6 +374,8 @@ class ProduceRequestV9(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
+        if type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
         put_compact_count(out, m.topic_data)
@@ -422,6 +440,8 @@ class ProduceRequestV13(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
+        if type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
         put_compact_count(out, m.topic_data)

@@ -78,8 +78,10 @@ def _read_partition_produce_response_v0(
 
 def _write_partition_produce_response_v0(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__)
+            or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihq(m.index, m.error_code, m.base_offset)
@@ -110,7 +112,9 @@ def _read_topic_produce_response_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v0(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -137,8 +141,10 @@ def _read_partition_produce_response_v2(
 
 def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__)
+            or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
@@ -169,7 +175,9 @@ def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -195,8 +203,10 @@ def _read_partition_produce_response_v5(
 
 def _write_partition_produce_response_v5(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__)
+            or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
@@ -227,7 +237,9 @@ def _read_topic_produce_response_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v5(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -257,7 +269,9 @@ def _read_batch_index_and_error_message_v8(
 
 def _write_batch_index_and_error_message_v8(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not BatchIndexAndErrorMessage and BatchIndexAndErrorMessage not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.batch_index)
         put_nullable_string(out, m.batch_index_error_message)
@@ -293,8 +307,10 @@ def _read_partition_produce_response_v8(
 
 def _write_partition_produce_response_v8(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH or (
-            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        if (
+            (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__)
+            or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):
             raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
@@ -328,7 +344,9 @@ def _read_topic_produce_response_v8(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v8(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -363,6 +381,8 @@ def _read_batch_index_and_error_message_v9(
 
 def _write_batch_index_and_error_message_v9(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
+        if type(m) is not BatchIndexAndErrorMessage and BatchIndexAndErrorMessage not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.batch_index)
         put_nullable_compact_string(out, m.batch_index_error_message)
         if m.unknown_tags is NO_TAGS:
@@ -408,7 +428,9 @@ def _read_partition_produce_response_v9(
 
 def _write_partition_produce_response_v9(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
+        if (
+            type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__
+        ) or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
             raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_compact_count(out, m.record_errors)
@@ -453,6 +475,8 @@ def _read_topic_produce_response_v9(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v9(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
+        if type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_responses)
         _write_partition_produce_response_v9(out, m.partition_responses)
@@ -478,6 +502,8 @@ def _read_leader_id_and_epoch_v10(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_leader_id_and_epoch_v10(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
+        if type(m) is not LeaderIdAndEpoch and LeaderIdAndEpoch not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -537,6 +563,8 @@ def _read_partition_produce_response_v10(
 
 def _write_partition_produce_response_v10(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
+        if type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_compact_count(out, m.record_errors)
         _write_batch_index_and_error_message_v9(out, m.record_errors)
@@ -582,6 +610,8 @@ def _read_topic_produce_response_v10(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_topic_produce_response_v10(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
+        if type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_responses)
         _write_partition_produce_response_v10(out, m.partition_responses)
@@ -626,6 +656,8 @@ def _read_node_endpoint_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[Nod
 
 def _write_node_endpoint_v10(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -661,6 +693,8 @@ def _read_topic_produce_response_v13(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_topic_produce_response_v13(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
+        if type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_responses)
         _write_partition_produce_response_v10(out, m.partition_responses)
@@ -691,7 +725,11 @@ class ProduceResponseV0(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v0(out, m.responses)
@@ -719,7 +757,11 @@ class ProduceResponseV1(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v0(out, m.responses)
@@ -748,7 +790,11 @@ class ProduceResponseV2(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v2(out, m.responses)
@@ -789,7 +835,11 @@ class ProduceResponseV5(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v5(out, m.responses)
@@ -830,7 +880,11 @@ class ProduceResponseV8(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__)
+            or m.node_endpoints not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.responses)
         _write_topic_produce_response_v8(out, m.responses)
@@ -863,7 +917,9 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__
+        ) or m.node_endpoints not in EMPTIES:
             raise Refused
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v9(out, m.responses)
@@ -921,6 +977,8 @@ class ProduceResponseV10(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
+        if type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v10(out, m.responses)
         out += _pack_i(m.throttle_time_ms)
@@ -992,6 +1050,8 @@ class ProduceResponseV13(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
+        if type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v13(out, m.responses)
         out += _pack_i(m.throttle_time_ms)

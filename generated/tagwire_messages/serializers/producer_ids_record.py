@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.producer_ids_record import ProducerIdsRecord
 
 _pack_iqq = Struct(">iqq").pack
@@ -32,6 +32,8 @@ class ProducerIdsRecordV0(Serializer[ProducerIdsRecord]):
 
     @staticmethod
     def write(m: ProducerIdsRecord, out: bytearray) -> None:
+        if type(m) is not ProducerIdsRecord and ProducerIdsRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_iqq(m.broker_id, m.broker_epoch, m.next_producer_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -40,7 +40,9 @@ def _read_producer_entry_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Pro
 
 def _write_producer_entry_v1(out: bytearray, items: Iterable[ProducerEntry]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProducerEntry and ProducerEntry not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_qhiqiqiq(
             m.producer_id,
@@ -73,7 +75,9 @@ class ProducerSnapshotV1(Serializer[ProducerSnapshot]):
 
     @staticmethod
     def write(m: ProducerSnapshot, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProducerSnapshot and ProducerSnapshot not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_I(m.crc)
         put_count(out, m.producer_entries)

@@ -7,7 +7,17 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_binary, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    put_compact_binary,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.push_telemetry_request import PushTelemetryRequest
 
 _pack_16siBb = Struct(">16siBb").pack
@@ -44,6 +54,8 @@ class PushTelemetryRequestV0(Serializer[PushTelemetryRequest]):
 
     @staticmethod
     def write(m: PushTelemetryRequest, out: bytearray) -> None:
+        if type(m) is not PushTelemetryRequest and PushTelemetryRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_16siBb(
             uuid_bytes(m.client_instance_id), m.subscription_id, BOOLEAN_BYTES[m.terminating], m.compression_type
         )

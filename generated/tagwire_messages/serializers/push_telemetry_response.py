@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.push_telemetry_response import PushTelemetryResponse
 
 _pack_ih = Struct(">ih").pack
@@ -32,6 +32,8 @@ class PushTelemetryResponseV0(Serializer[PushTelemetryResponse]):
 
     @staticmethod
     def write(m: PushTelemetryResponse, out: bytearray) -> None:
+        if type(m) is not PushTelemetryResponse and PushTelemetryResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

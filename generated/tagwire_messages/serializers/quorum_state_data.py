@@ -48,6 +48,8 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
+        if type(m) is not Voter and Voter not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.voter_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -92,7 +94,9 @@ class QuorumStateDataV0(Serializer[QuorumStateData]):
 
     @staticmethod
     def write(m: QuorumStateData, out: bytearray) -> None:
-        if m.voted_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not QuorumStateData and QuorumStateData not in type(m).__mro__
+        ) or m.voted_directory_id != _ZERO_UUID:
             raise Refused
         put_compact_string(out, m.cluster_id)
         out += _pack_iiiq(m.leader_id, m.leader_epoch, m.voted_id, m.applied_offset)
@@ -129,7 +133,12 @@ class QuorumStateDataV1(Serializer[QuorumStateData]):
 
     @staticmethod
     def write(m: QuorumStateData, out: bytearray) -> None:
-        if m.cluster_id != "" or m.applied_offset != 0 or m.current_voters not in EMPTIES:
+        if (
+            (type(m) is not QuorumStateData and QuorumStateData not in type(m).__mro__)
+            or m.cluster_id != ""
+            or m.applied_offset != 0
+            or m.current_voters not in EMPTIES
+        ):
             raise Refused
         out += _pack_iii16s(m.leader_id, m.leader_epoch, m.voted_id, uuid_bytes(m.voted_directory_id))
         if m.unknown_tags is NO_TAGS:

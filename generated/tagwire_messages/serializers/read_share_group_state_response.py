@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -51,6 +52,8 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
+        if type(m) is not StateBatch and StateBatch not in type(m).__mro__:
+            raise Refused
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -92,6 +95,8 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_iq(m.state_epoch, m.start_offset)
@@ -127,6 +132,8 @@ def _read_read_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_read_state_result_v0(out: bytearray, items: Iterable[ReadStateResult]) -> None:
     for m in items:
+        if type(m) is not ReadStateResult and ReadStateResult not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v0(out, m.partitions)
@@ -161,6 +168,8 @@ class ReadShareGroupStateResponseV0(Serializer[ReadShareGroupStateResponse]):
 
     @staticmethod
     def write(m: ReadShareGroupStateResponse, out: bytearray) -> None:
+        if type(m) is not ReadShareGroupStateResponse and ReadShareGroupStateResponse not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.results)
         _write_read_state_result_v0(out, m.results)
         if m.unknown_tags is NO_TAGS:

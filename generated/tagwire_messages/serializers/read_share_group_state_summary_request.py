@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -46,6 +47,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.partition, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -77,6 +80,8 @@ def _read_read_state_summary_data_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_read_state_summary_data_v0(out: bytearray, items: Iterable[ReadStateSummaryData]) -> None:
     for m in items:
+        if type(m) is not ReadStateSummaryData and ReadStateSummaryData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -120,6 +125,11 @@ class ReadShareGroupStateSummaryRequestV0(Serializer[ReadShareGroupStateSummaryR
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryRequest, out: bytearray) -> None:
+        if (
+            type(m) is not ReadShareGroupStateSummaryRequest
+            and ReadShareGroupStateSummaryRequest not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_read_state_summary_data_v0(out, m.topics)

@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -62,6 +63,8 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_iiq(m.state_epoch, m.leader_epoch, m.start_offset)
@@ -97,6 +100,8 @@ def _read_read_state_summary_result_v0(
 
 def _write_read_state_summary_result_v0(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
+        if type(m) is not ReadStateSummaryResult and ReadStateSummaryResult not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v0(out, m.partitions)
@@ -133,6 +138,8 @@ def _read_partition_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v1(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_iiqi(m.state_epoch, m.leader_epoch, m.start_offset, m.delivery_complete_count)
@@ -168,6 +175,8 @@ def _read_read_state_summary_result_v1(
 
 def _write_read_state_summary_result_v1(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
+        if type(m) is not ReadStateSummaryResult and ReadStateSummaryResult not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_result_v1(out, m.partitions)
@@ -202,6 +211,11 @@ class ReadShareGroupStateSummaryResponseV0(Serializer[ReadShareGroupStateSummary
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryResponse, out: bytearray) -> None:
+        if (
+            type(m) is not ReadShareGroupStateSummaryResponse
+            and ReadShareGroupStateSummaryResponse not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.results)
         _write_read_state_summary_result_v0(out, m.results)
         if m.unknown_tags is NO_TAGS:
@@ -235,6 +249,11 @@ class ReadShareGroupStateSummaryResponseV1(Serializer[ReadShareGroupStateSummary
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryResponse, out: bytearray) -> None:
+        if (
+            type(m) is not ReadShareGroupStateSummaryResponse
+            and ReadShareGroupStateSummaryResponse not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.results)
         _write_read_state_summary_result_v1(out, m.results)
         if m.unknown_tags is NO_TAGS:

@@ -77,6 +77,8 @@ def _read_broker_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Br
 
 def _write_broker_endpoint_v0(out: bytearray, items: Iterable[BrokerEndpoint]) -> None:
     for m in items:
+        if type(m) is not BrokerEndpoint and BrokerEndpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_Hh(m.port, m.security_protocol)
@@ -111,6 +113,8 @@ def _read_broker_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Bro
 
 def _write_broker_feature_v0(out: bytearray, items: Iterable[BrokerFeature]) -> None:
     for m in items:
+        if type(m) is not BrokerFeature and BrokerFeature not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -169,7 +173,8 @@ class RegisterBrokerRecordV0(Serializer[RegisterBrokerRecord]):
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
         if (
-            m.is_migrating_zk_broker != False
+            (type(m) is not RegisterBrokerRecord and RegisterBrokerRecord not in type(m).__mro__)
+            or m.is_migrating_zk_broker != False
             or m.in_controlled_shutdown != False
             or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
@@ -238,7 +243,12 @@ class RegisterBrokerRecordV1(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if m.is_migrating_zk_broker != False or m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
+        if (
+            (type(m) is not RegisterBrokerRecord and RegisterBrokerRecord not in type(m).__mro__)
+            or m.is_migrating_zk_broker != False
+            or m.log_dirs not in EMPTIES
+            or m.cordoned_log_dirs is not None
+        ):
             raise Refused
         out += _pack_i16sq(m.broker_id, uuid_bytes(m.incarnation_id), m.broker_epoch)
         put_compact_count(out, m.end_points)
@@ -303,7 +313,11 @@ class RegisterBrokerRecordV2(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if m.log_dirs not in EMPTIES or m.cordoned_log_dirs is not None:
+        if (
+            (type(m) is not RegisterBrokerRecord and RegisterBrokerRecord not in type(m).__mro__)
+            or m.log_dirs not in EMPTIES
+            or m.cordoned_log_dirs is not None
+        ):
             raise Refused
         out += _pack_iB16sq(
             m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
@@ -390,7 +404,9 @@ class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not RegisterBrokerRecord and RegisterBrokerRecord not in type(m).__mro__
+        ) or m.cordoned_log_dirs is not None:
             raise Refused
         out += _pack_iB16sq(
             m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
@@ -490,6 +506,8 @@ class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
+        if type(m) is not RegisterBrokerRecord and RegisterBrokerRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_iB16sq(
             m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
         )

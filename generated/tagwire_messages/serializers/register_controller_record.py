@@ -15,6 +15,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -64,6 +65,8 @@ def _read_controller_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_controller_endpoint_v0(out: bytearray, items: Iterable[ControllerEndpoint]) -> None:
     for m in items:
+        if type(m) is not ControllerEndpoint and ControllerEndpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_Hh(m.port, m.security_protocol)
@@ -98,6 +101,8 @@ def _read_controller_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_controller_feature_v0(out: bytearray, items: Iterable[ControllerFeature]) -> None:
     for m in items:
+        if type(m) is not ControllerFeature and ControllerFeature not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -141,6 +146,8 @@ class RegisterControllerRecordV0(Serializer[RegisterControllerRecord]):
 
     @staticmethod
     def write(m: RegisterControllerRecord, out: bytearray) -> None:
+        if type(m) is not RegisterControllerRecord and RegisterControllerRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_i16sB(m.controller_id, uuid_bytes(m.incarnation_id), BOOLEAN_BYTES[m.zk_migration_ready])
         put_compact_count(out, m.end_points)
         _write_controller_endpoint_v0(out, m.end_points)

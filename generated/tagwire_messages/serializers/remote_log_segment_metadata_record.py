@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_binary,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -72,6 +73,8 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
+        if type(m) is not TopicIdPartitionEntry and TopicIdPartitionEntry not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
         if m.unknown_tags is NO_TAGS:
@@ -100,6 +103,8 @@ def _read_remote_log_segment_id_entry_v0(
 
 def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry]) -> None:
     for m in items:
+        if type(m) is not RemoteLogSegmentIdEntry and RemoteLogSegmentIdEntry not in type(m).__mro__:
+            raise Refused
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_16s(uuid_bytes(m.id))
         if m.unknown_tags is NO_TAGS:
@@ -126,6 +131,8 @@ def _read_segment_leader_epoch_entry_v0(
 
 def _write_segment_leader_epoch_entry_v0(out: bytearray, items: Iterable[SegmentLeaderEpochEntry]) -> None:
     for m in items:
+        if type(m) is not SegmentLeaderEpochEntry and SegmentLeaderEpochEntry not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.leader_epoch, m.offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -191,6 +198,8 @@ class RemoteLogSegmentMetadataRecordV0(Serializer[RemoteLogSegmentMetadataRecord
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataRecord, out: bytearray) -> None:
+        if type(m) is not RemoteLogSegmentMetadataRecord and RemoteLogSegmentMetadataRecord not in type(m).__mro__:
+            raise Refused
         _write_remote_log_segment_id_entry_v0(out, (m.remote_log_segment_id,))
         out += _pack_qqiqq(m.start_offset, m.end_offset, m.broker_id, m.max_timestamp_ms, m.event_timestamp_ms)
         put_compact_count(out, m.segment_leader_epochs)

@@ -15,6 +15,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_binary,
+    Refused,
     uuid_bytes,
     uuid_of,
     uvarint,
@@ -54,6 +55,8 @@ def _read_segment_leader_epoch_entry_v0(
 
 def _write_segment_leader_epoch_entry_v0(out: bytearray, items: Iterable[SegmentLeaderEpochEntry]) -> None:
     for m in items:
+        if type(m) is not SegmentLeaderEpochEntry and SegmentLeaderEpochEntry not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.leader_epoch, m.offset)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -119,6 +122,11 @@ class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetada
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataSnapshotRecord, out: bytearray) -> None:
+        if (
+            type(m) is not RemoteLogSegmentMetadataSnapshotRecord
+            and RemoteLogSegmentMetadataSnapshotRecord not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_16sqqiqq(
             uuid_bytes(m.segment_id),
             m.start_offset,

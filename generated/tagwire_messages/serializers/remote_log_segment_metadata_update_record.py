@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_string,
     put_nullable_compact_binary,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -62,6 +63,8 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
+        if type(m) is not TopicIdPartitionEntry and TopicIdPartitionEntry not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
         if m.unknown_tags is NO_TAGS:
@@ -90,6 +93,8 @@ def _read_remote_log_segment_id_entry_v0(
 
 def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry]) -> None:
     for m in items:
+        if type(m) is not RemoteLogSegmentIdEntry and RemoteLogSegmentIdEntry not in type(m).__mro__:
+            raise Refused
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_16s(uuid_bytes(m.id))
         if m.unknown_tags is NO_TAGS:
@@ -128,6 +133,11 @@ class RemoteLogSegmentMetadataUpdateRecordV0(Serializer[RemoteLogSegmentMetadata
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataUpdateRecord, out: bytearray) -> None:
+        if (
+            type(m) is not RemoteLogSegmentMetadataUpdateRecord
+            and RemoteLogSegmentMetadataUpdateRecord not in type(m).__mro__
+        ):
+            raise Refused
         _write_remote_log_segment_id_entry_v0(out, (m.remote_log_segment_id,))
         out += _pack_iq(m.broker_id, m.event_timestamp_ms)
         put_nullable_compact_binary(out, m.custom_metadata)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_bytes, uuid_of
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uuid_bytes, uuid_of
 from tagwire_messages.remote_partition_delete_metadata_record import (
     RemotePartitionDeleteMetadataRecord,
     TopicIdPartitionEntry,
@@ -48,6 +48,8 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
+        if type(m) is not TopicIdPartitionEntry and TopicIdPartitionEntry not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
         if m.unknown_tags is NO_TAGS:
@@ -76,6 +78,11 @@ class RemotePartitionDeleteMetadataRecordV0(Serializer[RemotePartitionDeleteMeta
 
     @staticmethod
     def write(m: RemotePartitionDeleteMetadataRecord, out: bytearray) -> None:
+        if (
+            type(m) is not RemotePartitionDeleteMetadataRecord
+            and RemotePartitionDeleteMetadataRecord not in type(m).__mro__
+        ):
+            raise Refused
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_iqb(m.broker_id, m.event_timestamp_ms, m.remote_partition_delete_state)
         if m.unknown_tags is NO_TAGS:

@@ -6,7 +6,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length
 from tagwire_messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 
 
@@ -37,6 +37,8 @@ class RemoveDelegationTokenRecordV0(Serializer[RemoveDelegationTokenRecord]):
 
     @staticmethod
     def write(m: RemoveDelegationTokenRecord, out: bytearray) -> None:
+        if type(m) is not RemoveDelegationTokenRecord and RemoveDelegationTokenRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.token_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, put_nullable_compact_string, string_length, uuid_bytes, uuid_of
+from tagwire.wire import new, put_nullable_compact_string, Refused, string_length, uuid_bytes, uuid_of
 from tagwire_messages.remove_raft_voter_request import RemoveRaftVoterRequest
 
 _pack_i16s = Struct(">i16s").pack
@@ -43,6 +43,8 @@ class RemoveRaftVoterRequestV0(Serializer[RemoveRaftVoterRequest]):
 
     @staticmethod
     def write(m: RemoveRaftVoterRequest, out: bytearray) -> None:
+        if type(m) is not RemoveRaftVoterRequest and RemoveRaftVoterRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         if m.unknown_tags is NO_TAGS:

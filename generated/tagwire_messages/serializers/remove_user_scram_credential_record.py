@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length
 from tagwire_messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 
 _pack_b = Struct(">b").pack
@@ -41,6 +41,8 @@ class RemoveUserScramCredentialRecordV0(Serializer[RemoveUserScramCredentialReco
 
     @staticmethod
     def write(m: RemoveUserScramCredentialRecord, out: bytearray) -> None:
+        if type(m) is not RemoveUserScramCredentialRecord and RemoveUserScramCredentialRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)
         if m.unknown_tags is NO_TAGS:

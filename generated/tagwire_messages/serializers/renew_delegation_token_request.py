@@ -39,7 +39,9 @@ class RenewDelegationTokenRequestV0(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not RenewDelegationTokenRequest and RenewDelegationTokenRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)
@@ -78,6 +80,8 @@ class RenewDelegationTokenRequestV2(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not RenewDelegationTokenRequest and RenewDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         put_compact_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)
         if m.unknown_tags is NO_TAGS:

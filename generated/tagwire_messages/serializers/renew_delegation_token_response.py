@@ -31,7 +31,9 @@ class RenewDelegationTokenResponseV0(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not RenewDelegationTokenResponse and RenewDelegationTokenResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 
@@ -60,6 +62,8 @@ class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not RenewDelegationTokenResponse and RenewDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -32,7 +32,11 @@ class RequestHeaderV0(Serializer[RequestHeader]):
 
     @staticmethod
     def write(m: RequestHeader, out: bytearray) -> None:
-        if m.client_id != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not RequestHeader and RequestHeader not in type(m).__mro__)
+            or m.client_id != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
 
@@ -60,7 +64,9 @@ class RequestHeaderV1(Serializer[RequestHeader]):
 
     @staticmethod
     def write(m: RequestHeader, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not RequestHeader and RequestHeader not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
         put_nullable_string(out, m.client_id)
@@ -94,6 +100,8 @@ class RequestHeaderV2(Serializer[RequestHeader]):
 
     @staticmethod
     def write(m: RequestHeader, out: bytearray) -> None:
+        if type(m) is not RequestHeader and RequestHeader not in type(m).__mro__:
+            raise Refused
         out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
         put_nullable_string(out, m.client_id)
         if m.unknown_tags is NO_TAGS:

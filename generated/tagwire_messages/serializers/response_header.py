@@ -31,7 +31,9 @@ class ResponseHeaderV0(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ResponseHeader and ResponseHeader not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.correlation_id)
 
@@ -54,6 +56,8 @@ class ResponseHeaderV1(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
+        if type(m) is not ResponseHeader and ResponseHeader not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.correlation_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

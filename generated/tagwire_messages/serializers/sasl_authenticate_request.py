@@ -34,7 +34,9 @@ class SaslAuthenticateRequestV0(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SaslAuthenticateRequest and SaslAuthenticateRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_binary(out, m.auth_bytes)
 
@@ -72,6 +74,8 @@ class SaslAuthenticateRequestV2(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
+        if type(m) is not SaslAuthenticateRequest and SaslAuthenticateRequest not in type(m).__mro__:
+            raise Refused
         put_compact_binary(out, m.auth_bytes)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

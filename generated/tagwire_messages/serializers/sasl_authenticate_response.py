@@ -61,7 +61,9 @@ class SaslAuthenticateResponseV0(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SaslAuthenticateResponse and SaslAuthenticateResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -100,7 +102,9 @@ class SaslAuthenticateResponseV1(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SaslAuthenticateResponse and SaslAuthenticateResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -146,6 +150,8 @@ class SaslAuthenticateResponseV2(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
+        if type(m) is not SaslAuthenticateResponse and SaslAuthenticateResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_binary(out, m.auth_bytes)

@@ -33,7 +33,9 @@ class SaslHandshakeRequestV0(Serializer[SaslHandshakeRequest]):
 
     @staticmethod
     def write(m: SaslHandshakeRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SaslHandshakeRequest and SaslHandshakeRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.mechanism)
 

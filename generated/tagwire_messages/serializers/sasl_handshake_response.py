@@ -32,7 +32,9 @@ class SaslHandshakeResponseV0(Serializer[SaslHandshakeResponse]):
 
     @staticmethod
     def write(m: SaslHandshakeResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SaslHandshakeResponse and SaslHandshakeResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.mechanisms)

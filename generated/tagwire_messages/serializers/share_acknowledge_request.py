@@ -68,6 +68,8 @@ def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
+        if type(m) is not AcknowledgementBatch and AcknowledgementBatch not in type(m).__mro__:
+            raise Refused
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
         if values is EMPTY:
@@ -106,6 +108,8 @@ def _read_acknowledge_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledge_partition_v0(out: bytearray, items: Iterable[AcknowledgePartition]) -> None:
     for m in items:
+        if type(m) is not AcknowledgePartition and AcknowledgePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
         _write_acknowledgement_batch_v0(out, m.acknowledgement_batches)
@@ -139,6 +143,8 @@ def _read_acknowledge_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_acknowledge_topic_v0(out: bytearray, items: Iterable[AcknowledgeTopic]) -> None:
     for m in items:
+        if type(m) is not AcknowledgeTopic and AcknowledgeTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_acknowledge_partition_v0(out, m.partitions)
@@ -195,7 +201,9 @@ class ShareAcknowledgeRequestV0(Serializer[ShareAcknowledgeRequest]):
 
     @staticmethod
     def write(m: ShareAcknowledgeRequest, out: bytearray) -> None:
-        if m.is_renew_ack != False:
+        if (
+            type(m) is not ShareAcknowledgeRequest and ShareAcknowledgeRequest not in type(m).__mro__
+        ) or m.is_renew_ack != False:
             raise Refused
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -261,6 +269,8 @@ class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
 
     @staticmethod
     def write(m: ShareAcknowledgeRequest, out: bytearray) -> None:
+        if type(m) is not ShareAcknowledgeRequest and ShareAcknowledgeRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
         out += _pack_iB(m.share_session_epoch, BOOLEAN_BYTES[m.is_renew_ack])

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -53,6 +54,8 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
+        if type(m) is not LeaderIdAndEpoch and LeaderIdAndEpoch not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -88,6 +91,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         _write_leader_id_and_epoch_v0(out, (m.current_leader,))
@@ -123,6 +128,8 @@ def _read_share_acknowledge_topic_response_v0(
 
 def _write_share_acknowledge_topic_response_v0(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ShareAcknowledgeTopicResponse and ShareAcknowledgeTopicResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -167,6 +174,8 @@ def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -221,6 +230,8 @@ class ShareAcknowledgeResponseV0(Serializer[ShareAcknowledgeResponse]):
 
     @staticmethod
     def write(m: ShareAcknowledgeResponse, out: bytearray) -> None:
+        if type(m) is not ShareAcknowledgeResponse and ShareAcknowledgeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.responses)
@@ -283,6 +294,8 @@ class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
 
     @staticmethod
     def write(m: ShareAcknowledgeResponse, out: bytearray) -> None:
+        if type(m) is not ShareAcknowledgeResponse and ShareAcknowledgeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_i(m.acquisition_lock_timeout_ms)

@@ -78,6 +78,8 @@ def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
+        if type(m) is not AcknowledgementBatch and AcknowledgementBatch not in type(m).__mro__:
+            raise Refused
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
         if values is EMPTY:
@@ -116,6 +118,8 @@ def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
+        if type(m) is not FetchPartition and FetchPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.partition_index, m.partition_max_bytes)
         put_compact_count(out, m.acknowledgement_batches)
         _write_acknowledgement_batch_v0(out, m.acknowledgement_batches)
@@ -149,6 +153,8 @@ def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v0(out, m.partitions)
@@ -185,6 +191,8 @@ def _read_forgotten_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v0(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
+        if type(m) is not ForgottenTopic and ForgottenTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -224,7 +232,7 @@ def _read_fetch_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v1(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.partition_max_bytes != 0:
+        if (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__) or m.partition_max_bytes != 0:
             raise Refused
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
@@ -259,6 +267,8 @@ def _read_fetch_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v1(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
+        if type(m) is not FetchTopic and FetchTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_fetch_partition_v1(out, m.partitions)
@@ -326,7 +336,12 @@ class ShareFetchRequestV0(Serializer[ShareFetchRequest]):
 
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
-        if m.max_records != 0 or m.batch_size != 0 or m.is_renew_ack != False:
+        if (
+            (type(m) is not ShareFetchRequest and ShareFetchRequest not in type(m).__mro__)
+            or m.max_records != 0
+            or m.batch_size != 0
+            or m.is_renew_ack != False
+        ):
             raise Refused
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -399,7 +414,7 @@ class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
 
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
-        if m.is_renew_ack != False:
+        if (type(m) is not ShareFetchRequest and ShareFetchRequest not in type(m).__mro__) or m.is_renew_ack != False:
             raise Refused
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -480,6 +495,8 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
 
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
+        if type(m) is not ShareFetchRequest and ShareFetchRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
         out += _pack_iiiiiibB(

@@ -61,6 +61,8 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
+        if type(m) is not LeaderIdAndEpoch and LeaderIdAndEpoch not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -84,6 +86,8 @@ def _read_acquired_records_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_acquired_records_v0(out: bytearray, items: Iterable[AcquiredRecords]) -> None:
     for m in items:
+        if type(m) is not AcquiredRecords and AcquiredRecords not in type(m).__mro__:
+            raise Refused
         out += _pack_qqh(m.first_offset, m.last_offset, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -147,6 +151,8 @@ def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_h(m.acknowledge_error_code)
@@ -187,6 +193,8 @@ def _read_share_fetchable_topic_response_v0(
 
 def _write_share_fetchable_topic_response_v0(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ShareFetchableTopicResponse and ShareFetchableTopicResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -231,6 +239,8 @@ def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -296,6 +306,8 @@ def _read_partition_data_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_h(m.acknowledge_error_code)
@@ -336,6 +348,8 @@ def _read_share_fetchable_topic_response_v1(
 
 def _write_share_fetchable_topic_response_v1(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ShareFetchableTopicResponse and ShareFetchableTopicResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -389,7 +403,9 @@ class ShareFetchResponseV0(Serializer[ShareFetchResponse]):
 
     @staticmethod
     def write(m: ShareFetchResponse, out: bytearray) -> None:
-        if m.acquisition_lock_timeout_ms != 0:
+        if (
+            type(m) is not ShareFetchResponse and ShareFetchResponse not in type(m).__mro__
+        ) or m.acquisition_lock_timeout_ms != 0:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -447,6 +463,8 @@ class ShareFetchResponseV1(Serializer[ShareFetchResponse]):
 
     @staticmethod
     def write(m: ShareFetchResponse, out: bytearray) -> None:
+        if type(m) is not ShareFetchResponse and ShareFetchResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         out += _pack_i(m.acquisition_lock_timeout_ms)

@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uuid_bytes, uuid_of, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
 from tagwire_messages.share_group_current_member_assignment_value import (
     ShareGroupCurrentMemberAssignmentValue,
     TopicPartitions,
@@ -51,6 +51,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -92,6 +94,11 @@ class ShareGroupCurrentMemberAssignmentValueV0(Serializer[ShareGroupCurrentMembe
 
     @staticmethod
     def write(m: ShareGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
+        if (
+            type(m) is not ShareGroupCurrentMemberAssignmentValue
+            and ShareGroupCurrentMemberAssignmentValue not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.assigned_partitions)
         _write_topic_partitions_v0(out, m.assigned_partitions)

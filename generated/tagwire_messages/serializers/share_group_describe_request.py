@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     uvarint,
 )
 from tagwire_messages.share_group_describe_request import ShareGroupDescribeRequest
@@ -49,6 +50,8 @@ class ShareGroupDescribeRequestV0(Serializer[ShareGroupDescribeRequest]):
 
     @staticmethod
     def write(m: ShareGroupDescribeRequest, out: bytearray) -> None:
+        if type(m) is not ShareGroupDescribeRequest and ShareGroupDescribeRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)
         out += _pack_B(BOOLEAN_BYTES[m.include_authorized_operations])

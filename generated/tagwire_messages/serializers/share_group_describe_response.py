@@ -17,6 +17,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -79,6 +80,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         values = m.partitions
@@ -118,6 +121,8 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
+        if type(m) is not Assignment and Assignment not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topic_partitions)
         _write_topic_partitions_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:
@@ -188,6 +193,8 @@ def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
+        if type(m) is not Member and Member not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.rack_id)
         out += _pack_i(m.member_epoch)
@@ -264,6 +271,8 @@ def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_string(out, m.group_id)
@@ -304,6 +313,8 @@ class ShareGroupDescribeResponseV0(Serializer[ShareGroupDescribeResponse]):
 
     @staticmethod
     def write(m: ShareGroupDescribeResponse, out: bytearray) -> None:
+        if type(m) is not ShareGroupDescribeResponse and ShareGroupDescribeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v0(out, m.groups)

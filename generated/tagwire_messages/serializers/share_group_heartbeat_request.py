@@ -15,6 +15,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -79,6 +80,8 @@ class ShareGroupHeartbeatRequestV0(Serializer[ShareGroupHeartbeatRequest]):
 
     @staticmethod
     def write(m: ShareGroupHeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not ShareGroupHeartbeatRequest and ShareGroupHeartbeatRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)

@@ -14,6 +14,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -59,6 +60,8 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
         if values is EMPTY:
@@ -97,6 +100,8 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
+        if type(m) is not Assignment and Assignment not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.topic_partitions)
         _write_topic_partitions_v0(out, m.topic_partitions)
         if m.unknown_tags is NO_TAGS:
@@ -153,6 +158,8 @@ class ShareGroupHeartbeatResponseV0(Serializer[ShareGroupHeartbeatResponse]):
 
     @staticmethod
     def write(m: ShareGroupHeartbeatResponse, out: bytearray) -> None:
+        if type(m) is not ShareGroupHeartbeatResponse and ShareGroupHeartbeatResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_nullable_compact_string(out, m.member_id)

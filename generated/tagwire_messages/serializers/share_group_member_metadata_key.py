@@ -40,7 +40,9 @@ class ShareGroupMemberMetadataKeyV0(Serializer[ShareGroupMemberMetadataKey]):
 
     @staticmethod
     def write(m: ShareGroupMemberMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ShareGroupMemberMetadataKey and ShareGroupMemberMetadataKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)

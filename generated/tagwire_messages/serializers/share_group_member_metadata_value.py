@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -74,6 +75,8 @@ class ShareGroupMemberMetadataValueV0(Serializer[ShareGroupMemberMetadataValue])
 
     @staticmethod
     def write(m: ShareGroupMemberMetadataValue, out: bytearray) -> None:
+        if type(m) is not ShareGroupMemberMetadataValue and ShareGroupMemberMetadataValue not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.rack_id)
         put_compact_string(out, m.client_id)
         put_compact_string(out, m.client_host)

@@ -33,7 +33,9 @@ class ShareGroupMetadataKeyV0(Serializer[ShareGroupMetadataKey]):
 
     @staticmethod
     def write(m: ShareGroupMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ShareGroupMetadataKey and ShareGroupMetadataKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
 

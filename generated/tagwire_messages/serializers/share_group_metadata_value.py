@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.share_group_metadata_value import ShareGroupMetadataValue
 
 _pack_iq = Struct(">iq").pack
@@ -32,6 +32,8 @@ class ShareGroupMetadataValueV0(Serializer[ShareGroupMetadataValue]):
 
     @staticmethod
     def write(m: ShareGroupMetadataValue, out: bytearray) -> None:
+        if type(m) is not ShareGroupMetadataValue and ShareGroupMetadataValue not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.epoch, m.metadata_hash)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

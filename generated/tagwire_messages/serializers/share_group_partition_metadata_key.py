@@ -33,7 +33,9 @@ class ShareGroupPartitionMetadataKeyV0(Serializer[ShareGroupPartitionMetadataKey
 
     @staticmethod
     def write(m: ShareGroupPartitionMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ShareGroupPartitionMetadataKey and ShareGroupPartitionMetadataKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
 

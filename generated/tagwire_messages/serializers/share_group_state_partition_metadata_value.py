@@ -14,6 +14,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -68,6 +69,8 @@ def _read_topic_partitions_info_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_topic_partitions_info_v0(out: bytearray, items: Iterable[TopicPartitionsInfo]) -> None:
     for m in items:
+        if type(m) is not TopicPartitionsInfo and TopicPartitionsInfo not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         values = m.partitions
@@ -110,6 +113,8 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
+        if type(m) is not TopicInfo and TopicInfo not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:
@@ -158,6 +163,11 @@ class ShareGroupStatePartitionMetadataValueV0(Serializer[ShareGroupStatePartitio
 
     @staticmethod
     def write(m: ShareGroupStatePartitionMetadataValue, out: bytearray) -> None:
+        if (
+            type(m) is not ShareGroupStatePartitionMetadataValue
+            and ShareGroupStatePartitionMetadataValue not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.initializing_topics)
         _write_topic_partitions_info_v0(out, m.initializing_topics)
         put_compact_count(out, m.initialized_topics)

@@ -40,7 +40,10 @@ class ShareGroupTargetAssignmentMemberKeyV0(Serializer[ShareGroupTargetAssignmen
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMemberKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ShareGroupTargetAssignmentMemberKey
+            and ShareGroupTargetAssignmentMemberKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
         put_string(out, m.member_id)

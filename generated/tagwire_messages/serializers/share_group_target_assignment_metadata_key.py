@@ -33,7 +33,10 @@ class ShareGroupTargetAssignmentMetadataKeyV0(Serializer[ShareGroupTargetAssignm
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not ShareGroupTargetAssignmentMetadataKey
+            and ShareGroupTargetAssignmentMetadataKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
 

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, uvarint
+from tagwire.wire import Malformed, new, Refused, uvarint
 from tagwire_messages.share_group_target_assignment_metadata_value import ShareGroupTargetAssignmentMetadataValue
 
 _TAGS_0 = frozenset({0})
@@ -51,6 +51,11 @@ class ShareGroupTargetAssignmentMetadataValueV0(Serializer[ShareGroupTargetAssig
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMetadataValue, out: bytearray) -> None:
+        if (
+            type(m) is not ShareGroupTargetAssignmentMetadataValue
+            and ShareGroupTargetAssignmentMetadataValue not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_i(m.assignment_epoch)
         tagged = []
         if m.assignment_timestamp != 0:

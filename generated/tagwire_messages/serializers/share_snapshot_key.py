@@ -38,7 +38,9 @@ class ShareSnapshotKeyV0(Serializer[ShareSnapshotKey]):
 
     @staticmethod
     def write(m: ShareSnapshotKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ShareSnapshotKey and ShareSnapshotKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)

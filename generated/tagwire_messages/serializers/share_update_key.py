@@ -38,7 +38,9 @@ class ShareUpdateKeyV0(Serializer[ShareUpdateKey]):
 
     @staticmethod
     def write(m: ShareUpdateKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ShareUpdateKey and ShareUpdateKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, Refused, uvarint
 from tagwire_messages.share_update_value import ShareUpdateValue, StateBatch
 
 _TAGS_0 = frozenset({0})
@@ -36,6 +36,8 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
+        if type(m) is not StateBatch and StateBatch not in type(m).__mro__:
+            raise Refused
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -85,6 +87,8 @@ class ShareUpdateValueV0(Serializer[ShareUpdateValue]):
 
     @staticmethod
     def write(m: ShareUpdateValue, out: bytearray) -> None:
+        if type(m) is not ShareUpdateValue and ShareUpdateValue not in type(m).__mro__:
+            raise Refused
         out += _pack_iiq(m.snapshot_epoch, m.leader_epoch, m.start_offset)
         put_compact_count(out, m.state_batches)
         _write_state_batch_v0(out, m.state_batches)

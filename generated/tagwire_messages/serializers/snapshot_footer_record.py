@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.snapshot_footer_record import SnapshotFooterRecord
 
 _pack_h = Struct(">h").pack
@@ -32,6 +32,8 @@ class SnapshotFooterRecordV0(Serializer[SnapshotFooterRecord]):
 
     @staticmethod
     def write(m: SnapshotFooterRecord, out: bytearray) -> None:
+        if type(m) is not SnapshotFooterRecord and SnapshotFooterRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.version)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

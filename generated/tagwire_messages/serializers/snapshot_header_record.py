@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.snapshot_header_record import SnapshotHeaderRecord
 
 _pack_hq = Struct(">hq").pack
@@ -32,6 +32,8 @@ class SnapshotHeaderRecordV0(Serializer[SnapshotHeaderRecord]):
 
     @staticmethod
     def write(m: SnapshotHeaderRecord, out: bytearray) -> None:
+        if type(m) is not SnapshotHeaderRecord and SnapshotHeaderRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_hq(m.version, m.last_contained_log_timestamp)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

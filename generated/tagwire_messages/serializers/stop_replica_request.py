@@ -72,7 +72,9 @@ def _read_stop_replica_partition_v0_v0(
 
 def _write_stop_replica_partition_v0_v0(out: bytearray, items: Iterable[StopReplicaPartitionV0]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StopReplicaPartitionV0 and StopReplicaPartitionV0 not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -102,7 +104,9 @@ def _read_stop_replica_topic_v1_v1(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_stop_replica_topic_v1_v1(out: bytearray, items: Iterable[StopReplicaTopicV1]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StopReplicaTopicV1 and StopReplicaTopicV1 not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -143,6 +147,8 @@ def _read_stop_replica_topic_v1_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_stop_replica_topic_v1_v2(out: bytearray, items: Iterable[StopReplicaTopicV1]) -> None:
     for m in items:
+        if type(m) is not StopReplicaTopicV1 and StopReplicaTopicV1 not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -177,6 +183,8 @@ def _read_stop_replica_partition_state_v3(
 
 def _write_stop_replica_partition_state_v3(out: bytearray, items: Iterable[StopReplicaPartitionState]) -> None:
     for m in items:
+        if type(m) is not StopReplicaPartitionState and StopReplicaPartitionState not in type(m).__mro__:
+            raise Refused
         out += _pack_iiB(m.partition_index, m.leader_epoch, BOOLEAN_BYTES[m.delete_partition])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -218,6 +226,8 @@ def _read_stop_replica_topic_state_v3(
 
 def _write_stop_replica_topic_state_v3(out: bytearray, items: Iterable[StopReplicaTopicState]) -> None:
     for m in items:
+        if type(m) is not StopReplicaTopicState and StopReplicaTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
         _write_stop_replica_partition_state_v3(out, m.partition_states)
@@ -253,7 +263,8 @@ class StopReplicaRequestV0(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.topics not in EMPTIES
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -289,7 +300,8 @@ class StopReplicaRequestV1(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.ungrouped_partitions not in EMPTIES
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -330,7 +342,12 @@ class StopReplicaRequestV2(Serializer[StopReplicaRequest]):
 
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.ungrouped_partitions not in EMPTIES or m.topic_states not in EMPTIES:
+        if (
+            (type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.ungrouped_partitions not in EMPTIES
+            or m.topic_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiqB(m.controller_id, m.controller_epoch, m.broker_epoch, BOOLEAN_BYTES[m.delete_partitions])
         put_compact_count(out, m.topics)
@@ -372,7 +389,8 @@ class StopReplicaRequestV3(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.delete_partitions != False
             or m.ungrouped_partitions not in EMPTIES
             or m.topics not in EMPTIES
@@ -417,7 +435,12 @@ class StopReplicaRequestV4(Serializer[StopReplicaRequest]):
 
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
-        if m.delete_partitions != False or m.ungrouped_partitions not in EMPTIES or m.topics not in EMPTIES:
+        if (
+            (type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__)
+            or m.delete_partitions != False
+            or m.ungrouped_partitions not in EMPTIES
+            or m.topics not in EMPTIES
+        ):
             raise Refused
         out += _pack_iBiq(m.controller_id, BOOLEAN_BYTES[m.is_k_raft_controller], m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)

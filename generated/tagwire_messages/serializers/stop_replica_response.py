@@ -53,7 +53,9 @@ def _read_stop_replica_partition_error_v0(
 
 def _write_stop_replica_partition_error_v0(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StopReplicaPartitionError and StopReplicaPartitionError not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -86,6 +88,8 @@ def _read_stop_replica_partition_error_v2(
 
 def _write_stop_replica_partition_error_v2(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
+        if type(m) is not StopReplicaPartitionError and StopReplicaPartitionError not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -113,7 +117,9 @@ class StopReplicaResponseV0(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StopReplicaResponse and StopReplicaResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_count(out, m.partition_errors)
@@ -151,6 +157,8 @@ class StopReplicaResponseV2(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
+        if type(m) is not StopReplicaResponse and StopReplicaResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.partition_errors)
         _write_stop_replica_partition_error_v2(out, m.partition_errors)

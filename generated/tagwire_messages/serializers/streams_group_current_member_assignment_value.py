@@ -9,7 +9,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.streams_group_current_member_assignment_value import (
     StreamsGroupCurrentMemberAssignmentValue,
     TaskIds,
@@ -83,6 +83,8 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
+        if type(m) is not TaskIds and TaskIds not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
         if values is EMPTY:
@@ -173,6 +175,11 @@ class StreamsGroupCurrentMemberAssignmentValueV0(Serializer[StreamsGroupCurrentM
 
     @staticmethod
     def write(m: StreamsGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
+        if (
+            type(m) is not StreamsGroupCurrentMemberAssignmentValue
+            and StreamsGroupCurrentMemberAssignmentValue not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.active_tasks)
         _write_task_ids_v0(out, m.active_tasks)

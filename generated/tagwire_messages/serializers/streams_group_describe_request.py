@@ -53,7 +53,9 @@ class StreamsGroupDescribeRequestV0(Serializer[StreamsGroupDescribeRequest]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeRequest, out: bytearray) -> None:
-        if m.include_topology_description != False:
+        if (
+            type(m) is not StreamsGroupDescribeRequest and StreamsGroupDescribeRequest not in type(m).__mro__
+        ) or m.include_topology_description != False:
             raise Refused
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)
@@ -92,6 +94,8 @@ class StreamsGroupDescribeRequestV1(Serializer[StreamsGroupDescribeRequest]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeRequest, out: bytearray) -> None:
+        if type(m) is not StreamsGroupDescribeRequest and StreamsGroupDescribeRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)
         out += _pack_BB(BOOLEAN_BYTES[m.include_authorized_operations], BOOLEAN_BYTES[m.include_topology_description])

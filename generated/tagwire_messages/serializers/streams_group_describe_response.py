@@ -98,6 +98,8 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
+        if type(m) is not KeyValue and KeyValue not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -138,6 +140,8 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
+        if type(m) is not TopicInfo and TopicInfo not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
         put_compact_count(out, m.topic_configs)
@@ -202,6 +206,8 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
+        if type(m) is not Subtopology and Subtopology not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
         put_compact_strings(out, m.source_topics)
@@ -241,6 +247,8 @@ def _read_topology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topology,
 
 def _write_topology_v0(out: bytearray, items: Iterable[Topology]) -> None:
     for m in items:
+        if type(m) is not Topology and Topology not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.epoch)
         if m.subtopologies is None:
             out += b"\x00"
@@ -278,6 +286,8 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
+        if type(m) is not Endpoint and Endpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
         if m.unknown_tags is NO_TAGS:
@@ -311,6 +321,8 @@ def _read_task_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskOf
 
 def _write_task_offset_v0(out: bytearray, items: Iterable[TaskOffset]) -> None:
     for m in items:
+        if type(m) is not TaskOffset and TaskOffset not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         out += _pack_iq(m.partition, m.offset)
         if m.unknown_tags is NO_TAGS:
@@ -354,6 +366,8 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
+        if type(m) is not TaskIds and TaskIds not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
         if values is EMPTY:
@@ -406,6 +420,8 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
+        if type(m) is not Assignment and Assignment not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.active_tasks)
         _write_task_ids_v0(out, m.active_tasks)
         put_compact_count(out, m.standby_tasks)
@@ -526,6 +542,8 @@ def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
+        if type(m) is not Member and Member not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)
         put_nullable_compact_string(out, m.instance_id)
@@ -618,7 +636,11 @@ def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if m.topology_description is not None or m.topology_description_status != 0:
+        if (
+            (type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__)
+            or m.topology_description is not None
+            or m.topology_description_status != 0
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -698,6 +720,8 @@ def _read_topology_description_node_v1(
 
 def _write_topology_description_node_v1(out: bytearray, items: Iterable[TopologyDescriptionNode]) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionNode and TopologyDescriptionNode not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.node_type)
         put_compact_count(out, m.source_topics)
@@ -747,6 +771,8 @@ def _read_topology_description_subtopology_v1(
 
 def _write_topology_description_subtopology_v1(out: bytearray, items: Iterable[TopologyDescriptionSubtopology]) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionSubtopology and TopologyDescriptionSubtopology not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.nodes)
         _write_topology_description_node_v1(out, m.nodes)
@@ -778,6 +804,8 @@ def _write_topology_description_global_store_v1(
     out: bytearray, items: Iterable[TopologyDescriptionGlobalStore]
 ) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionGlobalStore and TopologyDescriptionGlobalStore not in type(m).__mro__:
+            raise Refused
         _write_topology_description_node_v1(out, (m.source,))
         _write_topology_description_node_v1(out, (m.processor,))
         if m.unknown_tags is NO_TAGS:
@@ -817,6 +845,8 @@ def _read_topology_description_v1(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_topology_description_v1(out: bytearray, items: Iterable[TopologyDescription]) -> None:
     for m in items:
+        if type(m) is not TopologyDescription and TopologyDescription not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.subtopologies)
         _write_topology_description_subtopology_v1(out, m.subtopologies)
         put_compact_count(out, m.global_stores)
@@ -907,6 +937,8 @@ def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_string(out, m.group_id)
@@ -958,6 +990,8 @@ class StreamsGroupDescribeResponseV0(Serializer[StreamsGroupDescribeResponse]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeResponse, out: bytearray) -> None:
+        if type(m) is not StreamsGroupDescribeResponse and StreamsGroupDescribeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v0(out, m.groups)
@@ -992,6 +1026,8 @@ class StreamsGroupDescribeResponseV1(Serializer[StreamsGroupDescribeResponse]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeResponse, out: bytearray) -> None:
+        if type(m) is not StreamsGroupDescribeResponse and StreamsGroupDescribeResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
         _write_described_group_v1(out, m.groups)

@@ -19,6 +19,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -90,6 +91,8 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
+        if type(m) is not KeyValue and KeyValue not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -130,6 +133,8 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
+        if type(m) is not TopicInfo and TopicInfo not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
         put_compact_count(out, m.topic_configs)
@@ -186,6 +191,8 @@ def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup]) -> None:
     for m in items:
+        if type(m) is not CopartitionGroup and CopartitionGroup not in type(m).__mro__:
+            raise Refused
         values = m.source_topics
         if values is EMPTY:
             out.append(1)
@@ -285,6 +292,8 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
+        if type(m) is not Subtopology and Subtopology not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
         put_compact_strings(out, m.source_topics)
@@ -327,6 +336,8 @@ def _read_topology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topology,
 
 def _write_topology_v0(out: bytearray, items: Iterable[Topology]) -> None:
     for m in items:
+        if type(m) is not Topology and Topology not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.epoch)
         put_compact_count(out, m.subtopologies)
         _write_subtopology_v0(out, m.subtopologies)
@@ -371,6 +382,8 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
+        if type(m) is not TaskIds and TaskIds not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
         if values is EMPTY:
@@ -411,6 +424,8 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
+        if type(m) is not Endpoint and Endpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
         if m.unknown_tags is NO_TAGS:
@@ -444,6 +459,8 @@ def _read_task_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskOf
 
 def _write_task_offset_v0(out: bytearray, items: Iterable[TaskOffset]) -> None:
     for m in items:
+        if type(m) is not TaskOffset and TaskOffset not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         out += _pack_iq(m.partition, m.offset)
         if m.unknown_tags is NO_TAGS:
@@ -588,6 +605,8 @@ class StreamsGroupHeartbeatRequestV0(Serializer[StreamsGroupHeartbeatRequest]):
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not StreamsGroupHeartbeatRequest and StreamsGroupHeartbeatRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
         out += _pack_ii(m.member_epoch, m.endpoint_information_epoch)

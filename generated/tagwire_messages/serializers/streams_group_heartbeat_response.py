@@ -74,6 +74,8 @@ def _read_status_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Status, ...
 
 def _write_status_v0(out: bytearray, items: Iterable[Status]) -> None:
     for m in items:
+        if type(m) is not Status and Status not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.status_code)
         put_compact_string(out, m.status_detail)
         if m.unknown_tags is NO_TAGS:
@@ -117,6 +119,8 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
+        if type(m) is not TaskIds and TaskIds not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
         if values is EMPTY:
@@ -157,6 +161,8 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
+        if type(m) is not Endpoint and Endpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
         if m.unknown_tags is NO_TAGS:
@@ -200,6 +206,8 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
+        if type(m) is not TopicPartition and TopicPartition not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partitions
         if values is EMPTY:
@@ -247,6 +255,8 @@ def _read_endpoint_to_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_endpoint_to_partitions_v0(out: bytearray, items: Iterable[EndpointToPartitions]) -> None:
     for m in items:
+        if type(m) is not EndpointToPartitions and EndpointToPartitions not in type(m).__mro__:
+            raise Refused
         _write_endpoint_v0(out, (m.user_endpoint,))
         put_compact_count(out, m.active_partitions)
         _write_topic_partition_v0(out, m.active_partitions)
@@ -343,7 +353,9 @@ class StreamsGroupHeartbeatResponseV0(Serializer[StreamsGroupHeartbeatResponse])
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatResponse, out: bytearray) -> None:
-        if m.topology_description_required != False:
+        if (
+            type(m) is not StreamsGroupHeartbeatResponse and StreamsGroupHeartbeatResponse not in type(m).__mro__
+        ) or m.topology_description_required != False:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -469,7 +481,9 @@ class StreamsGroupHeartbeatResponseV1(Serializer[StreamsGroupHeartbeatResponse])
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatResponse, out: bytearray) -> None:
-        if m.acceptable_recovery_lag_legacy != 0:
+        if (
+            type(m) is not StreamsGroupHeartbeatResponse and StreamsGroupHeartbeatResponse not in type(m).__mro__
+        ) or m.acceptable_recovery_lag_legacy != 0:
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -51,6 +52,8 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
+        if type(m) is not Endpoint and Endpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
         if m.unknown_tags is NO_TAGS:
@@ -93,6 +96,8 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
+        if type(m) is not KeyValue and KeyValue not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -183,6 +188,8 @@ class StreamsGroupMemberMetadataValueV0(Serializer[StreamsGroupMemberMetadataVal
 
     @staticmethod
     def write(m: StreamsGroupMemberMetadataValue, out: bytearray) -> None:
+        if type(m) is not StreamsGroupMemberMetadataValue and StreamsGroupMemberMetadataValue not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)
         put_compact_string(out, m.client_id)

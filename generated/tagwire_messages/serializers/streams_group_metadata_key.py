@@ -33,7 +33,9 @@ class StreamsGroupMetadataKeyV0(Serializer[StreamsGroupMetadataKey]):
 
     @staticmethod
     def write(m: StreamsGroupMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StreamsGroupMetadataKey and StreamsGroupMetadataKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
 

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.streams_group_metadata_value import LastAssignmentConfig, StreamsGroupMetadataValue
 
 _TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})
@@ -52,6 +52,8 @@ def _read_last_assignment_config_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_last_assignment_config_v0(out: bytearray, items: Iterable[LastAssignmentConfig]) -> None:
     for m in items:
+        if type(m) is not LastAssignmentConfig and LastAssignmentConfig not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -114,6 +116,8 @@ class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
 
     @staticmethod
     def write(m: StreamsGroupMetadataValue, out: bytearray) -> None:
+        if type(m) is not StreamsGroupMetadataValue and StreamsGroupMetadataValue not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.epoch, m.metadata_hash)
         tagged = []
         if m.validated_topology_epoch != -1:

@@ -8,7 +8,7 @@ from tagwire.number_arrays import EMPTY, fixed_array
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.streams_group_target_assignment_member_value import (
     StreamsGroupTargetAssignmentMemberValue,
     TaskIds,
@@ -54,6 +54,8 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
+        if type(m) is not TaskIds and TaskIds not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
         if values is EMPTY:
@@ -109,6 +111,11 @@ class StreamsGroupTargetAssignmentMemberValueV0(Serializer[StreamsGroupTargetAss
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMemberValue, out: bytearray) -> None:
+        if (
+            type(m) is not StreamsGroupTargetAssignmentMemberValue
+            and StreamsGroupTargetAssignmentMemberValue not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_count(out, m.active_tasks)
         _write_task_ids_v0(out, m.active_tasks)
         put_compact_count(out, m.standby_tasks)

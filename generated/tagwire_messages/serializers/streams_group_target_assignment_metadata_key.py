@@ -33,7 +33,10 @@ class StreamsGroupTargetAssignmentMetadataKeyV0(Serializer[StreamsGroupTargetAss
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not StreamsGroupTargetAssignmentMetadataKey
+            and StreamsGroupTargetAssignmentMetadataKey not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         put_string(out, m.group_id)
 

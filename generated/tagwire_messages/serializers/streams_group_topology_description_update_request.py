@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_strings,
     put_nullable_compact_string,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -92,6 +93,8 @@ def _read_topology_description_node_v0(
 
 def _write_topology_description_node_v0(out: bytearray, items: Iterable[TopologyDescriptionNode]) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionNode and TopologyDescriptionNode not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.node_type)
         put_compact_count(out, m.source_topics)
@@ -141,6 +144,8 @@ def _read_topology_description_subtopology_v0(
 
 def _write_topology_description_subtopology_v0(out: bytearray, items: Iterable[TopologyDescriptionSubtopology]) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionSubtopology and TopologyDescriptionSubtopology not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.nodes)
         _write_topology_description_node_v0(out, m.nodes)
@@ -172,6 +177,8 @@ def _write_topology_description_global_store_v0(
     out: bytearray, items: Iterable[TopologyDescriptionGlobalStore]
 ) -> None:
     for m in items:
+        if type(m) is not TopologyDescriptionGlobalStore and TopologyDescriptionGlobalStore not in type(m).__mro__:
+            raise Refused
         _write_topology_description_node_v0(out, (m.source,))
         _write_topology_description_node_v0(out, (m.processor,))
         if m.unknown_tags is NO_TAGS:
@@ -211,6 +218,8 @@ def _read_topology_description_v0(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_topology_description_v0(out: bytearray, items: Iterable[TopologyDescription]) -> None:
     for m in items:
+        if type(m) is not TopologyDescription and TopologyDescription not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.subtopologies)
         _write_topology_description_subtopology_v0(out, m.subtopologies)
         put_compact_count(out, m.global_stores)
@@ -261,6 +270,11 @@ class StreamsGroupTopologyDescriptionUpdateRequestV0(Serializer[StreamsGroupTopo
 
     @staticmethod
     def write(m: StreamsGroupTopologyDescriptionUpdateRequest, out: bytearray) -> None:
+        if (
+            type(m) is not StreamsGroupTopologyDescriptionUpdateRequest
+            and StreamsGroupTopologyDescriptionUpdateRequest not in type(m).__mro__
+        ):
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
         out += _pack_i(m.topology_epoch)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, put_nullable_compact_string, string_length
+from tagwire.wire import new, put_nullable_compact_string, Refused, string_length
 from tagwire_messages.streams_group_topology_description_update_response import (
     StreamsGroupTopologyDescriptionUpdateResponse,
 )
@@ -44,6 +44,11 @@ class StreamsGroupTopologyDescriptionUpdateResponseV0(Serializer[StreamsGroupTop
 
     @staticmethod
     def write(m: StreamsGroupTopologyDescriptionUpdateResponse, out: bytearray) -> None:
+        if (
+            type(m) is not StreamsGroupTopologyDescriptionUpdateResponse
+            and StreamsGroupTopologyDescriptionUpdateResponse not in type(m).__mro__
+        ):
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:

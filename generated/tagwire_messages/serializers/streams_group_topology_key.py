@@ -33,7 +33,9 @@ class StreamsGroupTopologyKeyV0(Serializer[StreamsGroupTopologyKey]):
 
     @staticmethod
     def write(m: StreamsGroupTopologyKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not StreamsGroupTopologyKey and StreamsGroupTopologyKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
 

@@ -16,6 +16,7 @@ from tagwire.wire import (
     put_compact_string,
     put_compact_strings,
     read_compact_strings,
+    Refused,
     string_length,
     uvarint,
 )
@@ -70,6 +71,8 @@ def _read_topic_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topic
 
 def _write_topic_config_v0(out: bytearray, items: Iterable[TopicConfig]) -> None:
     for m in items:
+        if type(m) is not TopicConfig and TopicConfig not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
         if m.unknown_tags is NO_TAGS:
@@ -110,6 +113,8 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
+        if type(m) is not TopicInfo and TopicInfo not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
         put_compact_count(out, m.topic_configs)
@@ -166,6 +171,8 @@ def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup]) -> None:
     for m in items:
+        if type(m) is not CopartitionGroup and CopartitionGroup not in type(m).__mro__:
+            raise Refused
         values = m.source_topics
         if values is EMPTY:
             out.append(1)
@@ -265,6 +272,8 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
+        if type(m) is not Subtopology and Subtopology not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
         put_compact_strings(out, m.source_topics)
@@ -309,6 +318,8 @@ class StreamsGroupTopologyValueV0(Serializer[StreamsGroupTopologyValue]):
 
     @staticmethod
     def write(m: StreamsGroupTopologyValue, out: bytearray) -> None:
+        if type(m) is not StreamsGroupTopologyValue and StreamsGroupTopologyValue not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.epoch)
         put_compact_count(out, m.subtopologies)
         _write_subtopology_v0(out, m.subtopologies)

@@ -60,7 +60,9 @@ def _read_task_id_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskId, ..
 
 def _write_task_id_v1(out: bytearray, items: Iterable[TaskId]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TaskId and TaskId not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ii(m.topic_group_id, m.partition)
 
@@ -79,7 +81,9 @@ def _read_partition_to_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_partition_to_offset_sum_v7(out: bytearray, items: Iterable[PartitionToOffsetSum]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionToOffsetSum and PartitionToOffsetSum not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iq(m.partition, m.offset_sum)
 
@@ -105,7 +109,8 @@ def _read_task_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Ta
 def _write_task_offset_sum_v7(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
         if (
-            m.partition != 0
+            (type(m) is not TaskOffsetSum and TaskOffsetSum not in type(m).__mro__)
+            or m.partition != 0
             or m.offset_sum != 0
             or m.named_topology != ""
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -138,7 +143,11 @@ def _read_task_offset_sum_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_task_offset_sum_v10(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
-        if m.partition_to_offset_sum not in EMPTIES or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not TaskOffsetSum and TaskOffsetSum not in type(m).__mro__)
+            or m.partition_to_offset_sum not in EMPTIES
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_iiq(m.topic_group_id, m.partition, m.offset_sum)
         put_nullable_string(out, m.named_topology)
@@ -170,7 +179,9 @@ def _read_client_tag_v11(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tu
 
 def _write_client_tag_v11(out: bytearray, items: Iterable[ClientTag]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ClientTag and ClientTag not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_binary(out, m.key)
         put_binary(out, m.value)
@@ -208,7 +219,8 @@ class SubscriptionInfoDataV1(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.latest_supported_version != -1
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.latest_supported_version != -1
             or m.user_end_point != b""
             or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
@@ -262,7 +274,8 @@ class SubscriptionInfoDataV2(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.latest_supported_version != -1
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.latest_supported_version != -1
             or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
@@ -316,7 +329,8 @@ class SubscriptionInfoDataV3(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.task_offset_sums not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
             or m.client_tags not in EMPTIES
@@ -383,7 +397,8 @@ class SubscriptionInfoDataV7(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.prev_tasks not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
@@ -432,7 +447,8 @@ class SubscriptionInfoDataV8(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.prev_tasks not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.error_code != 0
             or m.client_tags not in EMPTIES
@@ -480,7 +496,8 @@ class SubscriptionInfoDataV9(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.prev_tasks not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.client_tags not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -527,7 +544,8 @@ class SubscriptionInfoDataV10(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.prev_tasks not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.client_tags not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -576,7 +594,8 @@ class SubscriptionInfoDataV11(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            m.prev_tasks not in EMPTIES
+            (type(m) is not SubscriptionInfoData and SubscriptionInfoData not in type(m).__mro__)
+            or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
         ):

@@ -61,7 +61,9 @@ def _read_assignment_v0(
 
 def _write_assignment_v0(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SyncGroupRequestAssignment and SyncGroupRequestAssignment not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.member_id)
         put_binary(out, m.assignment)
@@ -103,6 +105,8 @@ def _read_assignment_v4(
 
 def _write_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
+        if type(m) is not SyncGroupRequestAssignment and SyncGroupRequestAssignment not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.member_id)
         put_compact_binary(out, m.assignment)
         if m.unknown_tags is NO_TAGS:
@@ -147,7 +151,11 @@ class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if m.group_instance_id is not None or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not SyncGroupRequest and SyncGroupRequest not in type(m).__mro__)
+            or m.group_instance_id is not None
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -213,7 +221,9 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SyncGroupRequest and SyncGroupRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -279,6 +289,8 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
+        if type(m) is not SyncGroupRequest and SyncGroupRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)
         put_compact_string(out, m.member_id)
@@ -366,6 +378,8 @@ class SyncGroupRequestV5(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
+        if type(m) is not SyncGroupRequest and SyncGroupRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)
         put_compact_string(out, m.member_id)

@@ -50,7 +50,9 @@ class SyncGroupResponseV0(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SyncGroupResponse and SyncGroupResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
         put_binary(out, m.assignment)
@@ -79,7 +81,9 @@ class SyncGroupResponseV1(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not SyncGroupResponse and SyncGroupResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_binary(out, m.assignment)
@@ -126,6 +130,8 @@ class SyncGroupResponseV4(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
+        if type(m) is not SyncGroupResponse and SyncGroupResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_binary(out, m.assignment)
         if m.unknown_tags is NO_TAGS:
@@ -182,6 +188,8 @@ class SyncGroupResponseV5(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
+        if type(m) is not SyncGroupResponse and SyncGroupResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.protocol_type)
         put_nullable_compact_string(out, m.protocol_name)

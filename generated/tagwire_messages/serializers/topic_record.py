@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uuid_bytes, uuid_of
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uuid_bytes, uuid_of
 from tagwire_messages.topic_record import TopicRecord
 
 _pack_16s = Struct(">16s").pack
@@ -42,6 +42,8 @@ class TopicRecordV0(Serializer[TopicRecord]):
 
     @staticmethod
     def write(m: TopicRecord, out: bytearray) -> None:
+        if type(m) is not TopicRecord and TopicRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         if m.unknown_tags is NO_TAGS:

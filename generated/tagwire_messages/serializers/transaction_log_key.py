@@ -33,7 +33,9 @@ class TransactionLogKeyV0(Serializer[TransactionLogKey]):
 
     @staticmethod
     def write(m: TransactionLogKey, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TransactionLogKey and TransactionLogKey not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.transactional_id)
 

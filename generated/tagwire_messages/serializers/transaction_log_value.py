@@ -64,7 +64,9 @@ def _read_partitions_schema_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_partitions_schema_v0(out: bytearray, items: Iterable[PartitionsSchema]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionsSchema and PartitionsSchema not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         _int32s.put(out, m.partition_ids)
@@ -105,6 +107,8 @@ def _read_partitions_schema_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_partitions_schema_v1(out: bytearray, items: Iterable[PartitionsSchema]) -> None:
     for m in items:
+        if type(m) is not PartitionsSchema and PartitionsSchema not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic)
         values = m.partition_ids
         if values is EMPTY:
@@ -150,7 +154,8 @@ class TransactionLogValueV0(Serializer[TransactionLogValue]):
     @staticmethod
     def write(m: TransactionLogValue, out: bytearray) -> None:
         if (
-            m.previous_producer_id != -1
+            (type(m) is not TransactionLogValue and TransactionLogValue not in type(m).__mro__)
+            or m.previous_producer_id != -1
             or m.next_producer_id != -1
             or m.next_producer_epoch != -1
             or m.client_transaction_version != 0
@@ -223,6 +228,8 @@ class TransactionLogValueV1(Serializer[TransactionLogValue]):
 
     @staticmethod
     def write(m: TransactionLogValue, out: bytearray) -> None:
+        if type(m) is not TransactionLogValue and TransactionLogValue not in type(m).__mro__:
+            raise Refused
         out += _pack_qhib(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status)
         if m.transaction_partitions is None:
             out += b"\x00"

@@ -69,7 +69,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestPartition and TxnOffsetCommitRequestPartition not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
@@ -100,7 +102,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TxnOffsetCommitRequestTopic and TxnOffsetCommitRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -129,7 +133,9 @@ def _read_partition_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestPartition and TxnOffsetCommitRequestPartition not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -160,7 +166,9 @@ def _read_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TxnOffsetCommitRequestTopic and TxnOffsetCommitRequestTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -194,6 +202,8 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitRequestPartition and TxnOffsetCommitRequestPartition not in type(m).__mro__:
+            raise Refused
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
         if m.unknown_tags is NO_TAGS:
@@ -235,6 +245,8 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitRequestTopic and TxnOffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_v3(out, m.partitions)
@@ -269,6 +281,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitRequestTopic and TxnOffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_v3(out, m.partitions)
@@ -316,7 +330,8 @@ class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
         if (
-            m.generation_id_or_member_epoch != -1
+            (type(m) is not TxnOffsetCommitRequest and TxnOffsetCommitRequest not in type(m).__mro__)
+            or m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -373,7 +388,8 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
         if (
-            m.generation_id_or_member_epoch != -1
+            (type(m) is not TxnOffsetCommitRequest and TxnOffsetCommitRequest not in type(m).__mro__)
+            or m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -450,6 +466,8 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitRequest and TxnOffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         put_compact_string(out, m.group_id)
         out += _pack_qhi(m.producer_id, m.producer_epoch, m.generation_id_or_member_epoch)
@@ -539,6 +557,8 @@ class TxnOffsetCommitRequestV6(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitRequest and TxnOffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.transactional_id)
         put_compact_string(out, m.group_id)
         out += _pack_qhi(m.producer_id, m.producer_epoch, m.generation_id_or_member_epoch)

@@ -55,7 +55,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitResponsePartition and TxnOffsetCommitResponsePartition not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -85,7 +87,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TxnOffsetCommitResponseTopic and TxnOffsetCommitResponseTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -108,6 +112,8 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitResponsePartition and TxnOffsetCommitResponsePartition not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -148,6 +154,8 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitResponseTopic and TxnOffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_partition_v3(out, m.partitions)
@@ -182,6 +190,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitResponseTopic and TxnOffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_v3(out, m.partitions)
@@ -210,7 +220,9 @@ class TxnOffsetCommitResponseV0(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TxnOffsetCommitResponse and TxnOffsetCommitResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -254,6 +266,8 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitResponse and TxnOffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_v3(out, m.topics)
@@ -300,6 +314,8 @@ class TxnOffsetCommitResponseV6(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitResponse and TxnOffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
         _write_topic_v6(out, m.topics)

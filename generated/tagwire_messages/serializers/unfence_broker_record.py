@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.unfence_broker_record import UnfenceBrokerRecord
 
 _pack_iq = Struct(">iq").pack
@@ -32,6 +32,8 @@ class UnfenceBrokerRecordV0(Serializer[UnfenceBrokerRecord]):
 
     @staticmethod
     def write(m: UnfenceBrokerRecord, out: bytearray) -> None:
+        if type(m) is not UnfenceBrokerRecord and UnfenceBrokerRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_iq(m.id, m.epoch)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.unregister_broker_request import UnregisterBrokerRequest
 
 _pack_i = Struct(">i").pack
@@ -32,6 +32,8 @@ class UnregisterBrokerRequestV0(Serializer[UnregisterBrokerRequest]):
 
     @staticmethod
     def write(m: UnregisterBrokerRequest, out: bytearray) -> None:
+        if type(m) is not UnregisterBrokerRequest and UnregisterBrokerRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.broker_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, put_nullable_compact_string, string_length
+from tagwire.wire import new, put_nullable_compact_string, Refused, string_length
 from tagwire_messages.unregister_broker_response import UnregisterBrokerResponse
 
 _pack_ih = Struct(">ih").pack
@@ -42,6 +42,8 @@ class UnregisterBrokerResponseV0(Serializer[UnregisterBrokerResponse]):
 
     @staticmethod
     def write(m: UnregisterBrokerResponse, out: bytearray) -> None:
+        if type(m) is not UnregisterBrokerResponse and UnregisterBrokerResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.unregister_controller_request import UnregisterControllerRequest
 
 _pack_i = Struct(">i").pack
@@ -32,6 +32,8 @@ class UnregisterControllerRequestV0(Serializer[UnregisterControllerRequest]):
 
     @staticmethod
     def write(m: UnregisterControllerRequest, out: bytearray) -> None:
+        if type(m) is not UnregisterControllerRequest and UnregisterControllerRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.controller_id)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

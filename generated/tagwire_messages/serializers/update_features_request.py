@@ -58,7 +58,7 @@ def _read_feature_update_key_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_feature_update_key_v0(out: bytearray, items: Iterable[FeatureUpdateKey]) -> None:
     for m in items:
-        if m.upgrade_type != 1:
+        if (type(m) is not FeatureUpdateKey and FeatureUpdateKey not in type(m).__mro__) or m.upgrade_type != 1:
             raise Refused
         put_compact_string(out, m.feature)
         out += _pack_hB(m.max_version_level, BOOLEAN_BYTES[m.allow_downgrade])
@@ -94,7 +94,7 @@ def _read_feature_update_key_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_feature_update_key_v1(out: bytearray, items: Iterable[FeatureUpdateKey]) -> None:
     for m in items:
-        if m.allow_downgrade != False:
+        if (type(m) is not FeatureUpdateKey and FeatureUpdateKey not in type(m).__mro__) or m.allow_downgrade != False:
             raise Refused
         put_compact_string(out, m.feature)
         out += _pack_hb(m.max_version_level, m.upgrade_type)
@@ -130,7 +130,9 @@ class UpdateFeaturesRequestV0(Serializer[UpdateFeaturesRequest]):
 
     @staticmethod
     def write(m: UpdateFeaturesRequest, out: bytearray) -> None:
-        if m.validate_only != False:
+        if (
+            type(m) is not UpdateFeaturesRequest and UpdateFeaturesRequest not in type(m).__mro__
+        ) or m.validate_only != False:
             raise Refused
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.feature_updates)
@@ -167,6 +169,8 @@ class UpdateFeaturesRequestV1(Serializer[UpdateFeaturesRequest]):
 
     @staticmethod
     def write(m: UpdateFeaturesRequest, out: bytearray) -> None:
+        if type(m) is not UpdateFeaturesRequest and UpdateFeaturesRequest not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.feature_updates)
         _write_feature_update_key_v1(out, m.feature_updates)

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uvarint,
 )
@@ -62,6 +63,8 @@ def _read_updatable_feature_result_v0(
 
 def _write_updatable_feature_result_v0(out: bytearray, items: Iterable[UpdatableFeatureResult]) -> None:
     for m in items:
+        if type(m) is not UpdatableFeatureResult and UpdatableFeatureResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.feature)
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -107,6 +110,8 @@ class UpdateFeaturesResponseV0(Serializer[UpdateFeaturesResponse]):
 
     @staticmethod
     def write(m: UpdateFeaturesResponse, out: bytearray) -> None:
+        if type(m) is not UpdateFeaturesResponse and UpdateFeaturesResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         put_compact_count(out, m.results)
@@ -152,6 +157,8 @@ class UpdateFeaturesResponseV2(Serializer[UpdateFeaturesResponse]):
 
     @staticmethod
     def write(m: UpdateFeaturesResponse, out: bytearray) -> None:
+        if type(m) is not UpdateFeaturesResponse and UpdateFeaturesResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
         if m.unknown_tags is NO_TAGS:

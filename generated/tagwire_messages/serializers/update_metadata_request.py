@@ -99,7 +99,9 @@ def _read_update_metadata_partition_state_v0(
 
 def _write_update_metadata_partition_state_v0(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataPartitionState and UpdateMetadataPartitionState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -131,7 +133,9 @@ def _read_update_metadata_broker_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v0(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.id)
         put_string(out, m.v0_host)
@@ -162,7 +166,9 @@ def _read_update_metadata_endpoint_v1(
 
 def _write_update_metadata_endpoint_v1(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataEndpoint and UpdateMetadataEndpoint not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.port)
         put_string(out, m.host)
@@ -189,7 +195,9 @@ def _read_update_metadata_broker_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v1(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -224,7 +232,9 @@ def _read_update_metadata_broker_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v2(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -262,7 +272,9 @@ def _read_update_metadata_endpoint_v3(
 
 def _write_update_metadata_endpoint_v3(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataEndpoint and UpdateMetadataEndpoint not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.port)
         put_string(out, m.host)
@@ -298,7 +310,9 @@ def _read_update_metadata_broker_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v3(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -343,7 +357,9 @@ def _read_update_metadata_partition_state_v4(
 
 def _write_update_metadata_partition_state_v4(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataPartitionState and UpdateMetadataPartitionState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -384,7 +400,9 @@ def _read_update_metadata_partition_state_v5(
 
 def _write_update_metadata_partition_state_v5(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataPartitionState and UpdateMetadataPartitionState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -420,7 +438,9 @@ def _read_update_metadata_topic_state_v5(
 
 def _write_update_metadata_topic_state_v5(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataTopicState and UpdateMetadataTopicState not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -477,6 +497,8 @@ def _read_update_metadata_partition_state_v6(
 
 def _write_update_metadata_partition_state_v6(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataPartitionState and UpdateMetadataPartitionState not in type(m).__mro__:
+            raise Refused
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
         if values is EMPTY:
@@ -544,6 +566,8 @@ def _read_update_metadata_topic_state_v6(
 
 def _write_update_metadata_topic_state_v6(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataTopicState and UpdateMetadataTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
         _write_update_metadata_partition_state_v6(out, m.partition_states)
@@ -589,6 +613,8 @@ def _read_update_metadata_endpoint_v6(
 
 def _write_update_metadata_endpoint_v6(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataEndpoint and UpdateMetadataEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.port)
         put_compact_string(out, m.host)
         put_compact_string(out, m.listener)
@@ -634,6 +660,8 @@ def _read_update_metadata_broker_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v6(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.id)
         put_compact_count(out, m.endpoints)
         _write_update_metadata_endpoint_v6(out, m.endpoints)
@@ -679,6 +707,8 @@ def _read_update_metadata_topic_state_v7(
 
 def _write_update_metadata_topic_state_v7(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataTopicState and UpdateMetadataTopicState not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_states)
@@ -719,7 +749,8 @@ class UpdateMetadataRequestV0(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -762,7 +793,8 @@ class UpdateMetadataRequestV1(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -805,7 +837,8 @@ class UpdateMetadataRequestV2(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -848,7 +881,8 @@ class UpdateMetadataRequestV3(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -891,7 +925,8 @@ class UpdateMetadataRequestV4(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -933,7 +968,8 @@ class UpdateMetadataRequestV5(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            m.is_k_raft_controller != False
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
             or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
@@ -982,7 +1018,12 @@ class UpdateMetadataRequestV6(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.type != 0 or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.type != 0
+            or m.ungrouped_partition_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)
@@ -1031,7 +1072,12 @@ class UpdateMetadataRequestV7(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
-        if m.is_k_raft_controller != False or m.type != 0 or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            (type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__)
+            or m.is_k_raft_controller != False
+            or m.type != 0
+            or m.ungrouped_partition_states not in EMPTIES
+        ):
             raise Refused
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)
@@ -1096,7 +1142,9 @@ class UpdateMetadataRequestV8(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
-        if m.ungrouped_partition_states not in EMPTIES:
+        if (
+            type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__
+        ) or m.ungrouped_partition_states not in EMPTIES:
             raise Refused
         out += _pack_iBiq(m.controller_id, BOOLEAN_BYTES[m.is_k_raft_controller], m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)

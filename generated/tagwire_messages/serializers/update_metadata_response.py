@@ -31,7 +31,9 @@ class UpdateMetadataResponseV0(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not UpdateMetadataResponse and UpdateMetadataResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_h(m.error_code)
 
@@ -84,6 +86,8 @@ class UpdateMetadataResponseV6(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
+        if type(m) is not UpdateMetadataResponse and UpdateMetadataResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -14,6 +14,7 @@ from tagwire.wire import (
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -63,6 +64,8 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
+        if type(m) is not Listener and Listener not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -88,6 +91,8 @@ def _read_k_raft_version_feature_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersionFeature]) -> None:
     for m in items:
+        if type(m) is not KRaftVersionFeature and KRaftVersionFeature not in type(m).__mro__:
+            raise Refused
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -133,6 +138,8 @@ class UpdateRaftVoterRequestV0(Serializer[UpdateRaftVoterRequest]):
 
     @staticmethod
     def write(m: UpdateRaftVoterRequest, out: bytearray) -> None:
+        if type(m) is not UpdateRaftVoterRequest and UpdateRaftVoterRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.current_leader_epoch, m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.listeners)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags, tag_header
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
 
 _DEFAULT_CURRENT_LEADER = CurrentLeader()
@@ -46,6 +46,8 @@ def _read_current_leader_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cur
 
 def _write_current_leader_v0(out: bytearray, items: Iterable[CurrentLeader]) -> None:
     for m in items:
+        if type(m) is not CurrentLeader and CurrentLeader not in type(m).__mro__:
+            raise Refused
         out += _pack_ii(m.leader_id, m.leader_epoch)
         put_compact_string(out, m.host)
         out += _pack_i(m.port)
@@ -88,6 +90,8 @@ class UpdateRaftVoterResponseV0(Serializer[UpdateRaftVoterResponse]):
 
     @staticmethod
     def write(m: UpdateRaftVoterResponse, out: bytearray) -> None:
+        if type(m) is not UpdateRaftVoterResponse and UpdateRaftVoterResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         tagged = []
         if m.current_leader != _DEFAULT_CURRENT_LEADER:

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_binary, put_compact_string, string_length, uvarint
+from tagwire.wire import Malformed, new, put_compact_binary, put_compact_string, Refused, string_length, uvarint
 from tagwire_messages.user_scram_credential_record import UserScramCredentialRecord
 
 _pack_b = Struct(">b").pack
@@ -71,6 +71,8 @@ class UserScramCredentialRecordV0(Serializer[UserScramCredentialRecord]):
 
     @staticmethod
     def write(m: UserScramCredentialRecord, out: bytearray) -> None:
+        if type(m) is not UserScramCredentialRecord and UserScramCredentialRecord not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)
         put_compact_binary(out, m.salt)

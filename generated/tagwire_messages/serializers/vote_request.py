@@ -57,7 +57,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.pre_vote != False:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or m.pre_vote != False:
             raise Refused
         out += _pack_iiiiq(m.partition_index, m.replica_epoch, m.replica_id, m.last_offset_epoch, m.last_offset)
         if m.unknown_tags is NO_TAGS:
@@ -98,6 +98,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -136,7 +138,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.pre_vote != False:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or m.pre_vote != False:
             raise Refused
         out += _pack_iii16s16siq(
             m.partition_index,
@@ -185,6 +187,8 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -224,6 +228,8 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_iii16s16siqB(
             m.partition_index,
             m.replica_epoch,
@@ -272,6 +278,8 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v2(out, m.partitions)
@@ -317,6 +325,8 @@ class VoteRequestV0(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
+        if type(m) is not VoteRequest and VoteRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)
@@ -361,6 +371,8 @@ class VoteRequestV1(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
+        if type(m) is not VoteRequest and VoteRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)
         put_compact_count(out, m.topics)
@@ -406,6 +418,8 @@ class VoteRequestV2(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
+        if type(m) is not VoteRequest and VoteRequest not in type(m).__mro__:
+            raise Refused
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)
         put_compact_count(out, m.topics)

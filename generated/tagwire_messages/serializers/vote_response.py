@@ -50,6 +50,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_ihiiB(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, BOOLEAN_BYTES[m.vote_granted])
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -89,6 +91,8 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
+        if type(m) is not TopicData and TopicData not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -123,6 +127,8 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
+        if type(m) is not NodeEndpoint and NodeEndpoint not in type(m).__mro__:
+            raise Refused
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -158,7 +164,7 @@ class VoteResponseV0(Serializer[VoteResponse]):
 
     @staticmethod
     def write(m: VoteResponse, out: bytearray) -> None:
-        if m.node_endpoints not in EMPTIES:
+        if (type(m) is not VoteResponse and VoteResponse not in type(m).__mro__) or m.node_endpoints not in EMPTIES:
             raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -216,6 +222,8 @@ class VoteResponseV1(Serializer[VoteResponse]):
 
     @staticmethod
     def write(m: VoteResponse, out: bytearray) -> None:
+        if type(m) is not VoteResponse and VoteResponse not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)

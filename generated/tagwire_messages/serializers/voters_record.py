@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -64,6 +65,8 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
+        if type(m) is not Endpoint and Endpoint not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -89,6 +92,8 @@ def _read_k_raft_version_feature_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersionFeature]) -> None:
     for m in items:
+        if type(m) is not KRaftVersionFeature and KRaftVersionFeature not in type(m).__mro__:
+            raise Refused
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -122,6 +127,8 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
+        if type(m) is not Voter and Voter not in type(m).__mro__:
+            raise Refused
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.endpoints)
         _write_endpoint_v0(out, m.endpoints)
@@ -157,6 +164,8 @@ class VotersRecordV0(Serializer[VotersRecord]):
 
     @staticmethod
     def write(m: VotersRecord, out: bytearray) -> None:
+        if type(m) is not VotersRecord and VotersRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_h(m.version)
         put_compact_count(out, m.voters)
         _write_voter_v0(out, m.voters)

@@ -13,6 +13,7 @@ from tagwire.wire import (
     new,
     put_compact_count,
     put_compact_string,
+    Refused,
     string_length,
     uuid_bytes,
     uuid_of,
@@ -51,6 +52,8 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
+        if type(m) is not StateBatch and StateBatch not in type(m).__mro__:
+            raise Refused
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -83,6 +86,8 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_iiiq(m.partition, m.state_epoch, m.leader_epoch, m.start_offset)
         put_compact_count(out, m.state_batches)
         _write_state_batch_v0(out, m.state_batches)
@@ -116,6 +121,8 @@ def _read_write_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[W
 
 def _write_write_state_data_v0(out: bytearray, items: Iterable[WriteStateData]) -> None:
     for m in items:
+        if type(m) is not WriteStateData and WriteStateData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v0(out, m.partitions)
@@ -151,6 +158,8 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
+        if type(m) is not PartitionData and PartitionData not in type(m).__mro__:
+            raise Refused
         out += _pack_iiiqi(m.partition, m.state_epoch, m.leader_epoch, m.start_offset, m.delivery_complete_count)
         put_compact_count(out, m.state_batches)
         _write_state_batch_v0(out, m.state_batches)
@@ -184,6 +193,8 @@ def _read_write_state_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[W
 
 def _write_write_state_data_v1(out: bytearray, items: Iterable[WriteStateData]) -> None:
     for m in items:
+        if type(m) is not WriteStateData and WriteStateData not in type(m).__mro__:
+            raise Refused
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
         _write_partition_data_v1(out, m.partitions)
@@ -227,6 +238,8 @@ class WriteShareGroupStateRequestV0(Serializer[WriteShareGroupStateRequest]):
 
     @staticmethod
     def write(m: WriteShareGroupStateRequest, out: bytearray) -> None:
+        if type(m) is not WriteShareGroupStateRequest and WriteShareGroupStateRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_write_state_data_v0(out, m.topics)
@@ -270,6 +283,8 @@ class WriteShareGroupStateRequestV1(Serializer[WriteShareGroupStateRequest]):
 
     @staticmethod
     def write(m: WriteShareGroupStateRequest, out: bytearray) -> None:
+        if type(m) is not WriteShareGroupStateRequest and WriteShareGroupStateRequest not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
         _write_write_state_data_v1(out, m.topics)

@@ -64,7 +64,9 @@ def _read_writable_txn_marker_topic_v0(
 
 def _write_writable_txn_marker_topic_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WritableTxnMarkerTopic and WritableTxnMarkerTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -92,7 +94,9 @@ def _read_writable_txn_marker_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v0(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WritableTxnMarker and WritableTxnMarker not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_count(out, m.topics)
@@ -137,6 +141,8 @@ def _read_writable_txn_marker_topic_v1(
 
 def _write_writable_txn_marker_topic_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerTopic and WritableTxnMarkerTopic not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         values = m.partition_indexes
         if values is EMPTY:
@@ -178,6 +184,8 @@ def _read_writable_txn_marker_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v1(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarker and WritableTxnMarker not in type(m).__mro__:
+            raise Refused
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_compact_count(out, m.topics)
         _write_writable_txn_marker_topic_v1(out, m.topics)
@@ -213,6 +221,8 @@ def _read_writable_txn_marker_v2(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v2(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarker and WritableTxnMarker not in type(m).__mro__:
+            raise Refused
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_compact_count(out, m.topics)
         _write_writable_txn_marker_topic_v1(out, m.topics)
@@ -242,7 +252,9 @@ class WriteTxnMarkersRequestV0(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WriteTxnMarkersRequest and WriteTxnMarkersRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.markers)
         _write_writable_txn_marker_v0(out, m.markers)
@@ -273,6 +285,8 @@ class WriteTxnMarkersRequestV1(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
+        if type(m) is not WriteTxnMarkersRequest and WriteTxnMarkersRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_v1(out, m.markers)
         if m.unknown_tags is NO_TAGS:
@@ -306,6 +320,8 @@ class WriteTxnMarkersRequestV2(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
+        if type(m) is not WriteTxnMarkersRequest and WriteTxnMarkersRequest not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_v2(out, m.markers)
         if m.unknown_tags is NO_TAGS:

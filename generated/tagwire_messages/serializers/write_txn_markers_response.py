@@ -54,7 +54,9 @@ def _write_writable_txn_marker_partition_result_v0(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (
+            type(m) is not WritableTxnMarkerPartitionResult and WritableTxnMarkerPartitionResult not in type(m).__mro__
+        ) or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
             raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -85,7 +87,9 @@ def _read_writable_txn_marker_topic_result_v0(
 
 def _write_writable_txn_marker_topic_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WritableTxnMarkerTopicResult and WritableTxnMarkerTopicResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -111,7 +115,9 @@ def _read_writable_txn_marker_result_v0(
 
 def _write_writable_txn_marker_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WritableTxnMarkerResult and WritableTxnMarkerResult not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_q(m.producer_id)
         put_count(out, m.topics)
@@ -138,6 +144,8 @@ def _write_writable_txn_marker_partition_result_v1(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerPartitionResult and WritableTxnMarkerPartitionResult not in type(m).__mro__:
+            raise Refused
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -179,6 +187,8 @@ def _read_writable_txn_marker_topic_result_v1(
 
 def _write_writable_txn_marker_topic_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerTopicResult and WritableTxnMarkerTopicResult not in type(m).__mro__:
+            raise Refused
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
         _write_writable_txn_marker_partition_result_v1(out, m.partitions)
@@ -213,6 +223,8 @@ def _read_writable_txn_marker_result_v1(
 
 def _write_writable_txn_marker_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerResult and WritableTxnMarkerResult not in type(m).__mro__:
+            raise Refused
         out += _pack_q(m.producer_id)
         put_compact_count(out, m.topics)
         _write_writable_txn_marker_topic_result_v1(out, m.topics)
@@ -241,7 +253,9 @@ class WriteTxnMarkersResponseV0(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not WriteTxnMarkersResponse and WriteTxnMarkersResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.markers)
         _write_writable_txn_marker_result_v0(out, m.markers)
@@ -272,6 +286,8 @@ class WriteTxnMarkersResponseV1(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
+        if type(m) is not WriteTxnMarkersResponse and WriteTxnMarkersResponse not in type(m).__mro__:
+            raise Refused
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_result_v1(out, m.markers)
         if m.unknown_tags is NO_TAGS:

@@ -7,7 +7,7 @@ from typing import Any
 from tagwire.serializer import Serializer
 from tagwire.tagged_section import put_tags, read_tags
 from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_messages.zk_migration_state_record import ZkMigrationStateRecord
 
 _pack_b = Struct(">b").pack
@@ -32,6 +32,8 @@ class ZkMigrationStateRecordV0(Serializer[ZkMigrationStateRecord]):
 
     @staticmethod
     def write(m: ZkMigrationStateRecord, out: bytearray) -> None:
+        if type(m) is not ZkMigrationStateRecord and ZkMigrationStateRecord not in type(m).__mro__:
+            raise Refused
         out += _pack_b(m.zk_migration_state)
         if m.unknown_tags is NO_TAGS:
             out.append(0)

@@ -1,10 +1,12 @@
 """What the protocol has and the specs of Kafka's releases do not say.
 
 Kafka's broker and clients hold it in code: which header goes before which
-version, and how a broker answers ApiVersions in a version that it lacks. The
-importer writes it into the specs, so that nothing else has to know API keys.
+version, how a broker answers ApiVersions in a version that it lacks, and in
+which format records travel. The importer writes it into the specs, so that
+nothing else has to know API keys.
 Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about
-ApiVersions), Kafka's protocol guide (ControlledShutdown).
+ApiVersions), Kafka's protocol guide (ControlledShutdown), KIP-32 and KIP-98
+(the versions of Produce and Fetch that brought magic 1 and 2).
 """
 
 from collections.abc import Mapping
@@ -21,18 +23,46 @@ NEGOTIATION: Final = "ApiVersionsResponse"
 UNSUPPORTED_VERSION: Final = 35
 """The error code of a broker that lacks the version that it was asked for."""
 
+RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
+    "ProduceRequest": {0: "v0", 2: "v1", 3: "v2"},
+    "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
+    "ShareFetchResponse": {0: "v2"},
+}
+"""The format of the records from a version on. FetchSnapshot is not here: its records begin and end anywhere."""
+_RECORD_FIELDS: Final = ("Records", "RecordSet")
+"""What releases have called the field; at first its type was bytes."""
+
 # The header of a version that is not flexible, and of one that is.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
 def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec, in normal form, with `headerVersions` and `fallback` where they apply and are not there yet."""
+    """The spec, in normal form, with `headerVersions`, `fallback` and `recordFormats` where they are not there yet."""
     added: dict[str, Any] = {}
     if spec["type"] in _HEADERS and spec["validVersions"] != "none":
         added["headerVersions"] = _header_versions(spec)
         if _negotiates(spec) and _can_fall_back(spec):
             added["fallback"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
+    formats = RECORD_FORMATS.get(spec["name"])
+    if formats is not None and "fields" in spec:
+        highest = Versions.parse(spec["validVersions"]).highest
+        said = _ranges({start: name for start, name in formats.items() if start <= highest})
+        return {**added, **spec, "fields": [_with_record_formats(field, said) for field in spec["fields"]]}
     return {**added, **spec}
+
+
+def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
+    """The field with `recordFormats`, if it holds records, or in the fields below it."""
+    if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
+        return {**field, "recordFormats": field.get("recordFormats", formats)}
+    inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]
+    return {**field, "fields": inner} if "fields" in field else dict(field)
+
+
+def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
+    """What holds from each of some versions on, as ranges without end."""
+    ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
+    return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -48,9 +78,7 @@ def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     if flexible_versions:
         start = flexible_versions.lowest
         starts = {**{version: header for version, header in starts.items() if version < start}, start: flexible}
-    starts = {start: header for start, header in starts.items() if start <= valid.highest}
-    ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
-    return {str(Versions(start, end)): str(header) for (start, header), end in zip(starts.items(), ends, strict=True)}
+    return _ranges({start: str(header) for start, header in starts.items() if start <= valid.highest})
 
 
 def _negotiates(spec: Mapping[str, Any]) -> bool:

@@ -96,7 +96,7 @@ class _Merge:
             result |= {} if text is None else {key: text}
         last = self.newer if self.valid.highest in self.root.ours else self.older
         result["latestVersionUnstable"] = last.get("latestVersionUnstable", False)
-        result["headerVersions"] = self.header_versions() or None
+        result["headerVersions"] = self.by_version("headerVersions", self.newer, self.older, self.root) or None
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
@@ -108,15 +108,15 @@ class _Merge:
         outside = (self.root.ours | self.root.added) - inside
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
-    def header_versions(self) -> Mapping[str, str]:
-        """The headers that the sides give to their own versions, in ranges from 0 on without end; none in releases."""
-        ours: Mapping[str, str] = self.newer.get("headerVersions", {})
-        theirs: Mapping[str, str] = self.older.get("headerVersions", {})
-        said = {v: _header(ours or theirs, v) for v in self.root.ours}
-        said |= {v: _header(theirs or ours, v) for v in self.root.added}
-        if all(_header(ours, v) == header for v, header in said.items()):
+    def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
+        """What each side says of its own versions, in ranges from 0 on without end; releases say nothing."""
+        ours: Mapping[str, str] = (newer or {}).get(key, {})
+        theirs: Mapping[str, str] = (older or {}).get(key, {})
+        said = {v: _said(ours or theirs, v) for v in sides.ours}
+        said |= {v: _said(theirs or ours, v) for v in sides.added}
+        if all(_said(ours, v) == value for v, value in said.items()):
             return ours
-        starts = [v for v in self.valid if v == self.valid.lowest or said[v] != said[v - 1]]
+        starts = [v for v in sorted(said) if said.get(v - 1) != said[v]]
         ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
         return {str(Versions(first, last)): said[start] for start, (first, last) in zip(starts, ranges, strict=True)}
 
@@ -151,7 +151,9 @@ class _Merge:
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
             result |= {} if text is None else {key: text}
-        return self.with_struct(result, _Sides(new, old, frozenset(ours), frozenset(theirs)))
+        sides = _Sides(new, old, frozenset(ours), frozenset(theirs))
+        result["recordFormats"] = self.by_version("recordFormats", new, old, sides) or None
+        return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
         """The field with the struct that it declares, or with the use of the common one noted."""
@@ -203,9 +205,9 @@ def _struct_name(type: str) -> str:
     return bare if bare[:1].isupper() else ""
 
 
-def _header(header_versions: Mapping[str, str], version: int) -> str:
-    """The header of a version; empty where none is said."""
-    found = (header for versions, header in header_versions.items() if version in Versions.parse(versions))
+def _said(by_version: Mapping[str, str], version: int) -> str:
+    """What is said of a version; empty where nothing is."""
+    found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
 

@@ -8,6 +8,7 @@ from tagwire_generator.evolution.places import placed
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
+from tagwire_generator.model import MessageSpec
 from tagwire_generator.problems import Problem
 
 __all__ = ["Baseline", "Check"]
@@ -40,6 +41,8 @@ class Check:
     is_one_message: bool = False
     known: frozenset[str] = frozenset()
     """Messages that are left out, since they are known to be fine."""
+    headers: Mapping[str, MessageSpec] = field(default_factory=dict)
+    """The protocol's own headers, where the specs are a part that may lack them."""
 
     @property
     def names(self) -> set[str]:
@@ -52,10 +55,10 @@ class Check:
         if not self.is_one_message:
             old = {name: spec for name, spec in self.old.specs.items() if name not in self.new.invalid}
             new = {name: spec for name, spec in self.new.specs.items() if name not in self.old.invalid}
-            found += compare_specs(old, new)
+            found += compare_specs(old, new, known_headers=self.headers.values())
         elif not found:
             [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
-            found += compare_messages(old_spec, new_spec)
+            found += compare_messages(old_spec, new_spec, known_headers=self.headers.values())
         return placed(found, self.new.texts)
 
 

@@ -1,4 +1,4 @@
-"""What two specs say beyond the layouts of their common versions: tags that may not come back, ranges without versions.
+"""What two specs say beyond the layouts of their common versions: tags, ranges without versions, record formats.
 
 A tag belongs to a struct in all its versions together, and outlives its field:
 bytes of an old peer may still hold it. So tags are compared by the specs, and
@@ -9,12 +9,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tagwire.versions import NONE, Versions
+from tagwire_generator.carried_formats import record_format_of
 from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.runs import runs
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.naming import attribute_name
 from tagwire_generator.struct_graph import StructGraph
 
-__all__ = ["StructPair", "json_name", "range_findings", "tag_findings", "tag_holder"]
+__all__ = ["StructPair", "json_name", "range_findings", "record_format_findings", "tag_findings", "tag_holder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,36 @@ def _dead_range(
     if nulls and is_dead(nulls & field.versions) and (twin is None or twin.nullable_versions != nulls):
         return nulls, "null is allowed", "nullableVersions"
     return None
+
+
+# ---------------------------------------------------------------- record formats
+
+
+def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
+    """Fields whose records are of another format now, in `offered` versions of the old message."""
+    for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
+        twins = {field.name: field for field in pair.old.fields}
+        for field in pair.new.fields:
+            twin = twins.get(field.name)
+            if twin is not None and twin.record_formats != field.record_formats:
+                yield from _changed_formats(new, pair, twin, field, present & offered)
+
+
+def _changed_formats(
+    spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
+) -> Iterator[Finding]:
+    """A format that is named for the first time breaks nothing: until then nobody was told how to read the records."""
+    changed: dict[tuple[str, str], list[int]] = {}
+    for version in versions & old.versions & new.versions:
+        before, now = (record_format_of(field.record_formats, version) for field in (old, new))
+        if before and before != now:
+            changed.setdefault((before, now), []).append(version)
+    path = f"{pair.new_path}.{attribute_name(new.name)}".lstrip(".")
+    spot = Spot((*pair.names, json_name(new)), "recordFormats")
+    for (before, now), found in changed.items():
+        text = f"the records were {before}, and now are {now or 'of a format that nobody names'}"
+        for run in runs(found):
+            yield change("TW930", spec, run, text, path=path, spot=spot)
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:

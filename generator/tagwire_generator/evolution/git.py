@@ -1,27 +1,14 @@
-"""The specs of a git revision: what was released, where releases are commits.
-
-git is asked by its own command, as hooks and CI have it. Paths go to it
-literally and come back with zero bytes between them, contents come from one
-`cat-file`, so that no file name can be taken for anything else.
-"""
+"""The specs of a git revision: what was released, where releases are commits. Contents come from one `cat-file`."""
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final
 
-from tagwire.errors import SpecError, TagwireError
+from tagwire.errors import SpecError
 from tagwire_generator.evolution.texts import SpecData
+from tagwire_generator.work_tree import GitError, run_git
 
 __all__ = ["GitError", "NotAtRevisionError", "specs_at"]
-
-_PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""What git tells its hooks of a repository: specs are looked for in the one that their folder is in."""
-
-
-class GitError(TagwireError):
-    """What git can't do: no git, no repository, no such revision."""
 
 
 class NotAtRevisionError(GitError):
@@ -36,7 +23,7 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     """
     place = path.resolve()
     here = place if place.is_dir() else place.parent
-    top = Path(os.fsdecode(_git(here, "rev-parse", "--show-toplevel").rstrip(b"\n"))).resolve()
+    top = Path(os.fsdecode(run_git(here, "rev-parse", "--show-toplevel").rstrip(b"\n"))).resolve()
     commit = _commit(here, revision)
     inside = PurePosixPath(place.relative_to(top).as_posix())
     entries = _entries(top, commit, inside)
@@ -51,7 +38,7 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
 
 def _commit(here: Path, revision: str) -> str:
     try:
-        found = _git(here, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        found = run_git(here, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except GitError:
         hint = "is it fetched? A shallow clone, as CI often has it, lacks other branches and older commits"
         raise GitError(f"git knows no revision {revision!r} in {here}; {hint}") from None
@@ -60,7 +47,7 @@ def _commit(here: Path, revision: str) -> str:
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
     """The path and blob of each spec: of the file itself, or of the folder and its components."""
-    listing = _git(
+    listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )
     found: list[tuple[PurePosixPath, str]] = []
@@ -91,7 +78,7 @@ def _component(name: PurePosixPath, inside: PurePosixPath) -> str:
 
 
 def _contents(top: Path, blobs: Sequence[str]) -> list[bytes]:
-    answer = _git(top, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode("ascii"))
+    answer = run_git(top, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode("ascii"))
     made: list[bytes] = []
     start = 0
     for _ in blobs:
@@ -100,19 +87,3 @@ def _contents(top: Path, blobs: Sequence[str]) -> list[bytes]:
         made.append(answer[end + 1 : end + 1 + size])
         start = end + size + 2  # a line break follows the content
     return made
-
-
-def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
-    """What git prints, run in a folder. Raises GitError with what it says."""
-    command = ["git", "--literal-pathspecs", *arguments]
-    environment = {key: value for key, value in os.environ.items() if key not in _PLACES}
-    try:
-        done = subprocess.run(command, cwd=folder, env=environment, input=stdin, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise GitError("git is not installed, or not on PATH; it is asked for the old specs") from None
-    except OSError as error:
-        raise GitError(f"git can't be run in {folder}: {error.strerror}") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"{folder}: {said[0].removeprefix('fatal: ') if said else 'git failed'}")
-    return done.stdout

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator
 
-from tagwire.rows import layout_of
-from tagwire.versions import Versions
-from tagwire_generator.classes import message_class
+from tagwire.versions import NONE, Versions
 from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.headers import Headers
+from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.runs import runs
-from tagwire_generator.evolution.witness import framed, prove
+from tagwire_generator.evolution.witness import prove
 from tagwire_generator.model import MessageSpec
 
-__all__ = ["head_findings", "header_version"]
+__all__ = ["head_findings", "header_version", "lowered_findings"]
 
 
-def head_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
-    """The findings about the head; `unstable` are the versions of the old one that were not offered yet."""
+def head_findings(
+    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
+) -> Iterator[Finding]:
+    """The findings about the head.
+
+    `unstable` are the versions of the old one that were not offered yet, `headers` those of the old set and the new.
+    """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind}, and now is {new.kind}"
         yield change("TW923", new, new.valid_versions, text, spot=Spot(key="type"))
@@ -23,7 +28,24 @@ def head_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Ite
         text = f"the apiKey was {old.api_key}, and now is {now}"
         yield change("TW922", new, new.valid_versions, text, spot=Spot(key="apiKey"))
     yield from _version_findings(old, new, unstable)
-    yield from _header_findings(old, new, unstable)
+    yield from _header_findings(old, new, unstable, headers)
+
+
+def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
+    """Versions below the newest one that was released, of which nothing is known.
+
+    What an archive remembers is compared byte by byte, and not told here.
+    """
+    before = NONE if old.is_gone else old.spec.valid_versions
+    known = [before, *(edition.versions for edition in old.archive)]
+    newest = max(versions.highest for versions in known)
+    if newest < 0:  # a key that was only kept reserved: nothing says which versions there were
+        newest = new.valid_versions.highest
+    unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
+    for run in runs(unknown):
+        what = "there was none any more" if not before else f"the versions were {before}"
+        text = f"{_version(run)} {_is(run)} there now, where {what}: older peers may have spoken other bytes"
+        yield change("TW929", new, run, text, spot=Spot(key="validVersions"))
 
 
 def header_version(spec: MessageSpec, version: int) -> int | None:
@@ -65,7 +87,9 @@ def _is(versions: Versions, *, past: bool = False) -> str:
     return many if len(versions) > 1 else one
 
 
-def _header_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
+def _header_findings(
+    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
+) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[int]] = {}
     if old.kind != new.kind:
         return
@@ -75,8 +99,7 @@ def _header_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> 
             changed.setdefault((before, now), []).append(version)
     for (before, now), versions in changed.items():
         for run in runs(versions):
-            one, other = (layout_of(message_class(spec, spec.options), run.highest) for spec in (old, new))
-            key = old.api_key or 0
-            proof = prove(framed(one, old.kind, key, before), framed(other, old.kind, key, now), ())
+            one, other = headers[0].framed(old, run.highest, before), headers[1].framed(new, run.highest, now)
+            proof = prove(one, other, ()) if one and other else None
             text = f"{old.kind}s of {_version(run)} had header {before}, and now have header {now}"
             yield change("TW913", new, run, text, spot=Spot(key="headerVersions"), proof=proof)

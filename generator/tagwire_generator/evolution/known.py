@@ -61,11 +61,13 @@ class Memory:
     def check(self, lock: "Lock", read: "Read") -> "Check":
         """The check of what is not known to be fine; of all where that can't be told apart."""
         from tagwire_generator.evolution.check import Check
+        from tagwire_generator.evolution.headers import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known))
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may show them
+            part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
         return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))

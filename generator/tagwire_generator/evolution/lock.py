@@ -148,7 +148,7 @@ def read_lock(path: Path) -> Lock:
     """The lock of a file. Raises LockError for what is no lock file, and where it can't be read."""
     try:
         text = path.read_text("utf-8")
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_once)
     except FileNotFoundError:
         raise LockError(f"{path}: there is no lock file; `tagwire lock` writes it", file=str(path)) from None
     except OSError as error:
@@ -158,14 +158,17 @@ def read_lock(path: Path) -> Lock:
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
         raise LockError(f"{path}: is no JSON in UTF-8", file=str(path)) from None
+    except ValueError as error:  # a key twice, or a number of thousands of digits
+        raise LockError(f"{path}: is no lock file that tagwire wrote: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
         reason = f"{path}: is no lock file of format {_FORMAT}"
         raise LockError(reason if found is None else f"{reason}, but of {found!r}: update tagwire", file=str(path))
     try:
         messages = tuple(map(_message, document["messages"]))
+        _refuse_twins(messages)
         return Lock(messages, SpecOptions.from_mapping(document["options"]), str(path))
-    except (KeyError, TypeError, AttributeError, ValueError, TagwireError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
         raise LockError(f"{path}: is no lock file that tagwire wrote: {error!r}", file=str(path)) from None
 
 
@@ -181,7 +184,30 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     current = None if row["current"] is None else normal_form(row["current"])
     if current is None and not archive:
         raise ValueError(f"{row['name']} has neither a current spec nor an archive")
+    last = archive[-1].tree if current is None else current
+    if last["name"] != row["name"]:
+        raise ValueError(f"the message {row['name']!r} holds the spec of {last['name']!r}")
+    for tree in (last, *(each.tree for each in archive)):
+        f"{tree['name']} {tree['type']}".encode()  # both are there, and are text that can be written
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a key that comes twice, as a merge may leave it, one value would be lost."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} comes twice in one object")
+        found[key] = value
+    return found
+
+
+def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
+    seen: set[str] = set()
+    for message in messages:
+        if message.name in seen:
+            raise ValueError(f"the message {message.name!r} comes twice")
+        seen.add(message.name)
 
 
 # ---------------------------------------------------------------- a new lock from an old one

@@ -16,10 +16,11 @@ from tagwire.rows import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.classes import message_class
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import StructPair, range_findings, tag_findings
+from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
 from tagwire_generator.evolution.formats import format_findings
-from tagwire_generator.evolution.heads import head_findings
+from tagwire_generator.evolution.headers import Headers
+from tagwire_generator.evolution.heads import head_findings, lowered_findings
 from tagwire_generator.evolution.pairing import Pair, Pairing, api_of, pair_up
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.runs import runs
@@ -36,29 +37,44 @@ _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
 def compare_specs(
     old: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
     new: Mapping[str, MessageSpec] | Iterable[MessageSpec],
+    *,
+    known_headers: Iterable[MessageSpec] = (),
 ) -> tuple[Finding, ...]:
     """What a new set of specs breaks of an old one, by message, the gravest first.
 
     Messages are paired by name, alias, or API key. Places are those of the
     messages' names; `tagwire_generator.evolution.places` finds the fields.
+    `known_headers` are those of the protocol, where the sets are only a part of it.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
     pairing = pair_up(released, messages)
     stability = Stability(released)
+    headers = _headers((each.spec for each in released), messages, known_headers)
     found: list[Finding] = []
     for pair in pairing.pairs:
-        found += _pair_findings(pair, stability)
+        found += _pair_findings(pair, stability, headers)
     for gone in pairing.gone:
         found += _gone_findings(gone)
     found += _taken_keys(pairing, messages)
     return _in_order(found)
 
 
-def compare_messages(old: MessageSpec | Released, new: MessageSpec) -> tuple[Finding, ...]:
+def compare_messages(
+    old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
+) -> tuple[Finding, ...]:
     """What a new spec breaks of an old one; whatever their names, they are one message."""
     before = old if isinstance(old, Released) else Released(old)
-    return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before])))
+    headers = _headers([before.spec], [new], known_headers)
+    return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
+
+
+def _headers(
+    old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
+) -> tuple[Headers, Headers]:
+    """The headers of both sides; one that has none has the other's."""
+    before, now = Headers(old), Headers(new).or_those_of(Headers(known))
+    return before.or_those_of(now), now.or_those_of(before)
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
@@ -75,7 +91,7 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 # ---------------------------------------------------------------- messages
 
 
-def _pair_findings(pair: Pair, stability: Stability) -> list[Finding]:
+def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Headers]) -> list[Finding]:
     old, new = pair.old.spec, pair.new
     if old.format is not None or new.format is not None:
         return [] if old == new else list(format_findings(old, new))
@@ -83,11 +99,13 @@ def _pair_findings(pair: Pair, stability: Stability) -> list[Finding]:
     if old != new or pair.old.retired_tags:
         unstable = stability.unstable(old)
         if not pair.old.is_gone:
-            found += head_findings(old, new, unstable)
+            found += head_findings(old, new, unstable, headers)
+        found += lowered_findings(pair.old, new)
         common = NONE if pair.old.is_gone else old.valid_versions & new.valid_versions
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += range_findings(old, new)
+            found += record_format_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:
         found += _MessageComparison(edition.spec, new, edition.versions & new.valid_versions, NONE).layout_findings()

@@ -14,16 +14,15 @@ from typing import Any, Final, Literal
 
 from tagwire.annotations import annotate
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.layout import DEFAULT_STRUCT, INT16, Fixed, Item, Layout, Nested, Sized, StructLayout, TaggedSection
+from tagwire.layout import DEFAULT_STRUCT, Layout, Nested
 from tagwire.layout_reader import decode
 from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.tracer import trace
-from tagwire.wire_types import WIRE_TYPES
 from tagwire_generator.evolution.compare import Steps
 from tagwire_generator.evolution.samples import as_json, carried, field_at, samples, without_classes
 
-__all__ = ["Proof", "framed", "prove"]
+__all__ = ["Proof", "prove"]
 
 Side = Literal["old", "new"]
 
@@ -174,34 +173,3 @@ def _encoded(layout: Layout, value: Any) -> bytes | None:
         return encode(layout, value)
     except EncodeError:
         return None
-
-
-# ---------------------------------------------------------------- frames
-
-_INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
-_CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
-
-
-def framed(layout: Layout, kind: str, api_key: int, header_version: int) -> Layout:
-    """A request or response with its header before it, as one layout.
-
-    The headers are those of Kafka's protocol guide and KIP-482: requests 0 to
-    2, responses 0 and 1.
-    """
-    correlation = Item("correlation_id", Fixed(WIRE_TYPES["int32"]), json_name="correlationId", default=7)
-    version = Item("request_api_version", _INT16_ITEM, json_name="requestApiVersion", default=layout.version)
-    key = Item("request_api_key", _INT16_ITEM, json_name="requestApiKey", default=api_key)
-    client_id = Item("client_id", _CLIENT_ID, json_name="clientId", default="a")
-    is_request = kind == "request"
-    is_flexible = header_version == (2 if is_request else 1)
-    items = (key, version, correlation, client_id) if is_request else (correlation,)
-    header = StructLayout(
-        f"{kind.capitalize()}Header",
-        items[:3] if header_version == 0 else items,
-        section=TaggedSection() if is_flexible else None,
-    )
-    members = (
-        Item("header", Nested(header), default=DEFAULT_STRUCT),
-        Item("body", Nested(layout.root), default=DEFAULT_STRUCT),
-    )
-    return Layout(layout.name, layout.version, StructLayout(layout.name, members))

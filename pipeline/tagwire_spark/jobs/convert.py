@@ -21,6 +21,7 @@ from tagwire.log.rebatching import BatchSize
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
+from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.jobs.outputs import Staging, attempt, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import SegmentUnit, found_partitions, local_paths, log_folders, only_once, segment_units
@@ -37,7 +38,7 @@ def convert_logs(
     codec: str | None = None,
     batch_bytes: int | None = None,
     batch_records: int | None = None,
-    format: str = "auto",
+    format: Formats = AUTO,
 ) -> list[ConvertReport]:
     """Write partitions to a folder in another format, codec or batch size; the report of each segment, in order.
 
@@ -89,7 +90,7 @@ def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> dict[str, An
 
 
 def _finish_transactions(
-    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any], format: str
+    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any], format: Formats
 ) -> None:
     """Make the transaction indexes again of segments that begin with open transactions; `format` is the output's."""
     again: list[Any] = []
@@ -111,7 +112,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
     return found
 
 
-def _index_transactions(unit: list[Any], format: str) -> None:
+def _index_transactions(unit: list[Any], format: Formats) -> None:
     """On a worker: the transaction indexes of what became of a segment. Doing it twice does no harm."""
     folder, opened = unit
     transactions = _transactions(opened)

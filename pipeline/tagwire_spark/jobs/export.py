@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError, Partition
-from tagwire.records import format_of
+from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.jobs.export_part import TABLE, How, SegmentPlace, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
 from tagwire_spark.jobs.outputs import staging
@@ -67,7 +67,7 @@ def export_logs(
     *,
     columns: Iterable[str] | None = None,
     mode: str = "FAILFAST",
-    format: str = "auto",
+    format: Formats = AUTO,
 ) -> list[ExportReport]:
     """Write logs to a folder as Parquet, with all that stands beside them; the report of each segment, in order.
 
@@ -79,9 +79,7 @@ def export_logs(
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
-    if format != "auto":
-        format_of(format)
-    how = How(column_names(columns), mode.upper() == "PERMISSIVE", format)
+    how = How(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
     units, folders = _found(local_paths(paths))
     with staging(Path(output).absolute()) as made:
         work = partial(export_part, attempts=str(made.attempts), how=list(how))

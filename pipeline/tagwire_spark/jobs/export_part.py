@@ -16,8 +16,9 @@ from pyspark.sql.types import StructType
 from tagwire.errors import DecodeError
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.scan import Scan, mapped
-from tagwire.records import RecordBatch
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Scan
+from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.rebuilding import head_of
 from tagwire.shown import plain
 from tagwire_spark.errors import PipelineError
@@ -44,7 +45,7 @@ class How(NamedTuple):
 
     columns: list[str]
     permissive: bool
-    format: str
+    formats: FormatSet
 
 
 class SegmentPlace(NamedTuple):
@@ -105,7 +106,7 @@ class _Segment:
 
     def _rows(self, place: SegmentPlace, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """The rows, which are not all written before they are closed; and where there is damage, with the reason."""
-        query = LogQuery(paths=(), permissive=permissive, format=self.how.format)
+        query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats)
         split = Split(str(self.path), *place, 0, self.size, None, 0, NO_OFFSET, is_last=False)
         names = [name for name in self.how.columns if name != "file"]
         extra = ["position", "_error"] if permissive else []
@@ -133,8 +134,8 @@ class _Segment:
         """Every byte as a piece; how many batches there are, and how many of them are kept whole."""
         made.begin(0)
         batches = kept = 0
-        with mapped(self.path) as data:
-            scan = Scan(str(self.path), data, self.how.format)
+        with open_file(self.path) as data:
+            scan = Scan(str(self.path), data, self.how.formats)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     for start in range(piece.position, piece.end, _CHUNK):

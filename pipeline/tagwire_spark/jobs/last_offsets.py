@@ -8,9 +8,10 @@ of each. Values are never moved, and a key once for each array of a segment's
 records that has it.
 """
 
+import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -22,8 +23,9 @@ from pyspark.sql import functions as F
 
 from tagwire.log import Segment
 from tagwire.log.column_stream import arrays_between
+from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.key_map import LastOffsets
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.jobs.outputs import Staging, attempt
@@ -33,6 +35,7 @@ from tagwire_spark.worker import settle_worker
 
 __all__ = ["find_last_offsets", "last_offsets_between"]
 
+_WIDTH: Final = 8
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 _KEYS: Final = "log int, key binary, offset long"
@@ -69,9 +72,23 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
     """The last offsets of a partition from an offset to before another."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
-        with mapped(path) as data, memoryview(data) as view, view.cast("q") as offsets:
-            found.frombytes(view[8 * bisect_left(offsets, first) : 8 * bisect_left(offsets, end)])
+        with open_file(path) as data:
+            offsets = _Offsets(data)
+            found.frombytes(data[_WIDTH * bisect_left(offsets, first) : _WIDTH * bisect_left(offsets, end)])
     return LastOffsets(array("q", _ascending(pa.array(found, pa.int64()))))
+
+
+class _Offsets(Sequence[int]):
+    """The offsets in a file, each read when it is looked at."""
+
+    def __init__(self, data: FileBytes) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data) // _WIDTH
+
+    def __getitem__(self, index: Any) -> Any:
+        return int.from_bytes(self._data[_WIDTH * index : _WIDTH * (index + 1)], sys.byteorder, signed=True)
 
 
 def _ascending(offsets: Any) -> bytes:
@@ -87,7 +104,7 @@ def _last_of_keys(number: int, unit: Any, format: Any) -> Iterator[pa.RecordBatc
     log, file, facts = unit
     known, segment = Survey.from_json(facts), Segment(file)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
-    with mapped(segment.path) as data:
+    with open_file(segment.path) as data:
         scan = Scan(file, data, format)
         for array_of in arrays_between(scan, columns, 0, len(data), 0, format, cut_off=False):
             batch = pa.record_batch(array_of)

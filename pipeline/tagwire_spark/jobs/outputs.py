@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tagwire.log import LogPathError
+from tagwire.log.claim import claimed
+from tagwire.log.whole_folder import publish
 
 __all__ = ["Staged", "Staging", "attempt", "staging"]
 
@@ -55,20 +57,22 @@ class Staging(Staged):
 def staging(output: Path) -> Generator[Staging]:
     """Folders to fill; `whole` becomes `output` when that ends well, and else nothing is left.
 
-    Raises LogPathError where the output is there already and not empty, or can't be written.
+    Raises LogPathError where the output is there already and not empty, another process is writing it, or it can't be
+    written.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: it is there already; nothing is written over")
-    made = Staging(output)
-    try:
-        made.attempts.mkdir(parents=True)
-        made.whole.mkdir()
-        yield made
-        made.whole.rename(output)  # an empty folder gives way
-    except OSError as error:
-        raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(made.folder, ignore_errors=True)
+    with claimed(output):
+        made = Staging(output)
+        try:
+            made.attempts.mkdir(parents=True)
+            made.whole.mkdir()
+            yield made
+            publish(made.whole, output)  # an empty folder gives way
+        except OSError as error:
+            raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
+        finally:
+            shutil.rmtree(made.folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:

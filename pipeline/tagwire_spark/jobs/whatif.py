@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from tagwire.log import LogPathError, Segment
 from tagwire.log.loss_report import LossRow
 from tagwire.log.whatif import Kind, Measure, WhatIf
+from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.jobs.convert import conversion_of
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import every_segment, local_paths
@@ -32,7 +33,7 @@ def whatif_logs(
     codec: str | None = None,
     batch_bytes: int | None = None,
     batch_records: int | None = None,
-    format: str = "auto",
+    format: Formats = AUTO,
 ) -> WhatIf:
     """What logs would be in another format, counted by kind of batch; nothing is written.
 

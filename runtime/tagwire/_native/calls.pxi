@@ -80,7 +80,7 @@ cdef extern from "Python.h":
         void *ml_meth
         int ml_flags
         const char *ml_doc
-    int METH_FASTCALL, METH_KEYWORDS
+    int METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, METH_O
     object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
 
 cdef str CODEC = "_codec"
@@ -134,7 +134,9 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 cdef inline Plan plan_of(object message, object version):
     """The plan of a version of a message's class; None where the pure engine has it."""
+    cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        return (<Codec>found).plan(version)
+        codec = <Codec>found  # held: making a plan runs Python code, and the class may have another codec by then
+        return codec.plan(version)
     return Codec(type(message)).plan(version)  # of a class that inherits another's methods

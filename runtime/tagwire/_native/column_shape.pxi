@@ -200,7 +200,7 @@ cdef bytes packed(str format, object value):
         return b"\1" if value else b"\0"
     if format == "w:16":
         return bytes(16) if value is None else value.bytes
-    return pack("=" + CODES[format], value or 0)
+    return pack("=" + CODES[format], 0 if value is None else value)
 
 
 cdef object attribute(object value, str name):

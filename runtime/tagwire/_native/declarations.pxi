@@ -192,6 +192,7 @@ cdef extern from "Python.h":
     void PyErr_Clear()
     int PyErr_ExceptionMatches(object)
     PyTypeObject *Py_TYPE(object)
+    bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
     Py_ssize_t Py_REFCNT(PyObject *)
     char *PyByteArray_AsString(object) except NULL
     bint PyBytes_CheckExact(PyObject *)

@@ -71,7 +71,8 @@ cdef class Elements:
 
         Where the plan refuses one, `rest(index, pos, elements)` must give an
         iterator that raises the error; `elements` is how many were counted by
-        then. Returns None where the limits are too special for the plan.
+        then. Returns None where the limits are too special for the plan, or an
+        input has more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
@@ -82,7 +83,10 @@ cdef class Elements:
         reading.rest = rest
         reading.limits = limits
         reading.left = -1 if count is None else count
-        self.fill(reading.known, inputs)
+        try:
+            self.fill(reading.known, inputs)
+        except OverflowError:
+            return None
         reading.r.start = TW_BYTES_DATA(<PyObject *>data) if type(data) is bytes else <uint8_t *>PyByteArray_AsString(data)
         reading.r.p = reading.r.start + pos
         reading.r.end = reading.r.start + end
@@ -166,7 +170,7 @@ cdef int see(
         bits[index].slot = builder.slot(cls, attribute)
         bits[index].flag = builder.slot(cls, flag) if flag else 0
     form.follows, form.follows_count = bits, len(found)
-    form.is_usual = form.is_usual and not found and not form.flag_mask
+    form.is_usual = form.is_usual and not found and not form.flag_mask and not form.hidden
     return 0
 
 

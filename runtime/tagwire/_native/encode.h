@@ -242,7 +242,7 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* A struct that must be held while it is written, and may be of another class with the same attributes. */
+/* A struct that must be held while it is written. One of a subclass may have its attributes in another way. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *plain;
@@ -253,6 +253,8 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
         Py_INCREF(object);
         plain = object;
     } else {
+        if (!PyType_IsSubtype(Py_TYPE(object), s->made.cls))
+            return -1;
         Py_INCREF(object);
         plain = tw_plain_struct(s, object);
         Py_DECREF(object);

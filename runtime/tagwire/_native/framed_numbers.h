@@ -107,6 +107,8 @@ static inline int tw_write_framed_number(const tw_field *f, PyObject *object, Py
     int width;
     if (value != NULL && tw_number_of(form, value, &x, w) < 0)
         return -1;
+    if (TW_UNLIKELY(value != NULL && form->hidden & x))
+        return -1; /* bits that objects have in other ways */
     if (form->follows_count && tw_follow_bits(form, object, &x, w) < 0)
         return -1;
     w->known[form->keep] = x;

@@ -183,9 +183,11 @@ def append_method(cls):
 
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef PyObject *given[GIVEN]
-    cdef PyObject *gathering = TW_SLOT(<PyObject *>builder, GATHERING)
-    if gathering != NULL and type(<object>gathering) is Gathering and sort_arguments(args, count, names, given):
-        if (<Gathering>gathering).add(given):
+    cdef PyObject *slot = TW_SLOT(<PyObject *>builder, GATHERING)
+    cdef Gathering gathering
+    if slot != NULL and type(<object>slot) is Gathering and sort_arguments(args, count, names, given):
+        gathering = <Gathering>slot  # held: the collector may run code that takes it from the builder
+        if gathering.add(given):
             return builder
     return append_in_python(builder, args, count, names)
 

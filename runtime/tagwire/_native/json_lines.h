@@ -158,12 +158,21 @@ static int tw_lines_headers(tw_text *text, const uint8_t *data, int64_t *pos, in
     return 1;
 }
 
+static inline void tw_text_truth(tw_text *text, int is_so)
+{
+    if (is_so)
+        TW_TEXT_PUT(text, "true");
+    else
+        TW_TEXT_PUT(text, "false");
+}
+
 /* The line of the next record; 0, with text and lines as they were, for one that is not exactly right. */
 static int tw_lines_one(tw_text *text, tw_lines *lines)
 {
     const uint8_t *data = lines->data;
     size_t begun = text->size;
     int64_t pos = lines->pos, size, time, offset, stop;
+    int is_tombstone, has_headers;
     if (!tw_magic2_int(data, &pos, lines->end, &size) || size < 0 || size > lines->end - pos)
         return 0;
     stop = pos + size;
@@ -189,9 +198,15 @@ static int tw_lines_one(tw_text *text, tw_lines *lines)
     TW_TEXT_PUT(text, ", \"value\": ");
     if (!tw_lines_bytes(text, data, &pos, stop) || !tw_text_reserve(text, 16))
         goto refused;
+    is_tombstone = text->data[text->size - 1] != '"'; /* it is null, and no text in quotes */
     TW_TEXT_PUT(text, ", \"headers\": ");
-    if (!tw_lines_headers(text, data, &pos, stop) || pos != stop || !tw_text_reserve(text, 2))
+    if (!tw_lines_headers(text, data, &pos, stop) || pos != stop || !tw_text_reserve(text, 64))
         goto refused;
+    has_headers = text->data[text->size - 2] != '['; /* it is more than [] */
+    TW_TEXT_PUT(text, ", \"hasHeaders\": ");
+    tw_text_truth(text, has_headers);
+    TW_TEXT_PUT(text, ", \"isTombstone\": ");
+    tw_text_truth(text, is_tombstone);
     TW_TEXT_PUT(text, "}\n");
     lines->pos = pos;
     lines->left--;

@@ -48,7 +48,7 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        if not isinstance(message, self.owner):
+        if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):  # `__class__` may lie
             raise TypeError(f"{self.member!r} is no attribute of a {type(message).__name__}")
         return 0
 

@@ -28,16 +28,14 @@ cdef object plain_binary "tw_plain_binary"(object value):
 
 cdef object plain_array "tw_plain_array"(object value):
     """A tuple of the elements of a list, or of a subclass of either."""
-    if not isinstance(value, (tuple, list)):
+    if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
 cdef object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
-    """An object of the struct's class with the attributes of one of another class."""
+    """An object of the struct's class with the attributes of one of a subclass."""
     cdef object cls = <object><PyObject *>s.made.cls
-    if value is None:
-        raise TypeError
     made = object.__new__(cls)
     if s.unknown_slot:
         setattr(made, "unknown_tags", value.unknown_tags)

@@ -251,7 +251,7 @@ cdef class Builder:
 def slot_names(cls):
     """The names of all slots of a class and its bases."""
     kinds = (MemberDescriptorType, LateStruct)
-    return [name for base in cls.__mro__ for name, value in vars(base).items() if type(value) in kinds]
+    return [name for base in cls.__mro__ for name, value in vars(base).copy().items() if type(value) in kinds]
 
 
 def can_be_shared(value):

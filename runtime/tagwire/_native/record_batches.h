@@ -21,6 +21,7 @@ enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
 };
+#define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
 /* A register of the record's plan, and the slot of the head that it gets. */
@@ -55,8 +56,10 @@ typedef struct {
     int64_t size, end;       /* of the file; where no batch may begin any more */
     int64_t position;        /* of the open batch, or the next one */
     int64_t next;            /* behind the open batch */
-    const tw_record_plan *plans[4]; /* by magic byte, the last for a magic byte without a place; or one alone */
-    int32_t plans_count;
+    const tw_record_plan *alone;    /* of all batches, whatever their magic byte; or NULL */
+    const tw_record_plan *plans[TW_MAGICS]; /* by magic byte; NULL for none */
+    const tw_record_plan *tried;    /* whose magic byte is behind a length of varying size; or NULL */
+    int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;     /* of the open batch */
     int is_open;
     int64_t left;            /* records of the open batch that are still to come; negative: up to the end */
@@ -68,21 +71,23 @@ typedef struct {
 
 /* ---------------------------------------------------------------- heads */
 
-/* Whether magic 3 stands where a varint length before it puts it: the draft whose magic byte has no place. */
-static int tw_may_have_varint_length(const uint8_t *p, int64_t left)
+/* Whether the magic byte of the format that is tried stands where a varint length before it puts it. */
+static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
-    uint64_t length = 0;
-    int64_t index = 0;
-    if (left < 8)
+    uint64_t bits = 0;
+    int64_t index = 0, length;
+    if (b->tried == NULL || left < 8)
         return 0;
     r.p = p + 8;
     r.end = p + left;
     for (; index < 5 && r.p < r.end; index++) {
         uint8_t byte = *r.p++;
-        length |= (uint64_t)(byte & 0x7F) << 7 * index;
-        if (byte < 0x80)
-            return r.end - r.p > 4 && r.p[4] == 3 && (int64_t)length <= r.end - r.p;
+        bits |= (uint64_t)(byte & 0x7F) << 7 * index;
+        if (byte < 0x80) {
+            length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
+            return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
+        }
     }
     return 0;
 }
@@ -91,19 +96,18 @@ static int tw_may_have_varint_length(const uint8_t *p, int64_t left)
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];
-    int magic, varint_length;
+    const tw_record_plan *usual;
     if (left < (int64_t)sizeof zeros || memcmp(p, zeros, sizeof zeros) == 0)
         return NULL;
-    if (b->plans_count == 1)
-        return b->plans[0];
-    magic = p[16];
-    varint_length = tw_may_have_varint_length(p, left);
-    if (magic < 3)
-        return varint_length ? NULL : b->plans[magic];
-    return varint_length ? b->plans[3] : NULL;
+    if (b->alone != NULL)
+        return b->alone;
+    usual = p[16] < TW_MAGICS ? b->plans[p[16]] : NULL;
+    if (!tw_may_be_tried(b, p, left))
+        return usual;
+    return usual == NULL ? b->tried : NULL;
 }
 
-/* What follows from the items of a head. */
+/* What follows from the items of a head: numbers of 64 bits, or only Python has them. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -115,9 +119,9 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
     derived[TW_SLOT_BASE_OFFSET] = slots[plan->base_offset];
     if (!tw_add(slots[plan->base_offset], plan->last_delta < 0 ? 0 : slots[plan->last_delta],
                 derived + TW_SLOT_LAST_OFFSET))
-        return TW_REFUSED;
+        return TW_UNTRIED;
     return tw_add(highest, plan->max_relative_to < 0 ? 0 : slots[plan->max_relative_to],
-                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_REFUSED;
+                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
 static void tw_start_registers(int64_t *known)
@@ -220,15 +224,16 @@ static int tw_take_records(tw_batches *b)
     return r->p == r->end ? 0 : TW_REFUSED;
 }
 
-/* Sets out to read the records at p, which are unpacked. */
-static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size, int64_t left)
+/* Sets out to read the records at p, which are unpacked: as many as the head says, or all up to the end. */
+static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
     int is_appended = !plan->is_message && (b->head[plan->attributes] & plan->append_mask) != 0;
+    int64_t left = plan->count < 0 ? -1 : b->head[plan->count];
     b->w.r.start = b->w.r.p = p;
     b->w.r.end = p + size;
     b->left = left;
-    if (left > 0 && left > size / plan->least)
+    if (plan->count >= 0 && (left < 0 || left > size / plan->least))
         return TW_REFUSED;
     tw_start_registers(b->known);
     for (int32_t index = 0; index < plan->inputs_count; index++)
@@ -251,8 +256,8 @@ static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
     tw_reader *r = &b->w.r;
-    int64_t first = 0, shift = 0;
-    int fault = tw_open_records(b, p, size, -1);
+    int64_t first = 0, last, shift = 0;
+    int fault = tw_open_records(b, p, size);
     if (fault < 0 || size == 0 || b->head[plan->attributes] & plan->no_wrapper_mask)
         return TW_REFUSED;
     r->known = b->known;
@@ -265,10 +270,11 @@ static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
         if (is_first)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
-    if (plan->is_relative && !tw_add(b->head[plan->base_offset], -b->w.slots[TW_SLOT_OFFSET], &shift))
-        return TW_REFUSED;
+    last = b->w.slots[TW_SLOT_OFFSET];
+    if (plan->is_relative && (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift)))
+        return TW_UNTRIED;
     if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
-        return TW_REFUSED;
+        return TW_UNTRIED;
     r->p = p;
     r->trusted = 1;
     b->known[plan->offset_base] = shift;
@@ -307,12 +313,11 @@ static int tw_open_batch(tw_batches *b)
     if (b->head[plan->attributes] & plan->codec_mask)
         return TW_PACKED;
     if (plan->is_message) {
-        fault = tw_open_records(b, b->data + b->position, b->next - b->position, -1);
+        fault = tw_open_records(b, b->data + b->position, b->next - b->position);
         b->w.r.trusted = 1; /* its checksum was held against it as that of a head */
         return fault;
     }
-    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed],
-                           plan->count < 0 ? -1 : b->head[plan->count]);
+    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);
 }
 
 static int tw_close_batch(tw_batches *b)

@@ -31,7 +31,7 @@ cdef extern from "record_batches.h" nogil:
     int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
     int TW_SLOT_OFFSET, TW_SLOT_VALUE
     int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
-    int TW_MOST_HEAD_ITEMS
+    int TW_MOST_HEAD_ITEMS, TW_MAGICS
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
@@ -66,13 +66,15 @@ cdef extern from "record_batches.h" nogil:
         int64_t *head
         const uint8_t *data
         int64_t size, end, position, next
+        const tw_record_plan *alone
         const tw_record_plan **plans
-        int32_t plans_count
+        const tw_record_plan *tried
+        int32_t tried_magic, tried_zigzag
         const tw_record_plan *plan
         int is_open
         int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes
     int tw_walk_batches(tw_batches *)
-    int tw_open_records(tw_batches *, const uint8_t *, int64_t, int64_t)
+    int tw_open_records(tw_batches *, const uint8_t *, int64_t)
     int tw_open_wrapped(tw_batches *, const uint8_t *, int64_t)
 
 cdef extern from "Python.h":
@@ -179,7 +181,9 @@ cdef class RecordPlan:
         self.c.is_message = format.records is None
         self.c.is_relative = format.magic > 0
         self.c.base_offset, self.c.attributes = self.slot("base_offset"), self.slot("attributes")
-        self.c.last_delta, self.c.count = self.slot("last_offset_delta"), self.slot("count")
+        self.c.last_delta = self.slot("last_offset_delta")
+        counted_by = "" if self.c.is_message else format.records.type.counted_by
+        self.c.count = self.names[counted_by] if counted_by else -1
         self.c.base_timestamp, self.c.max_timestamp = self.slot("base_timestamp"), self.slot("max_timestamp")
         highest = format.fields.get("max_timestamp")
         self.c.max_relative_to = self.names[highest.relative_to] if highest is not None and highest.relative_to else -1

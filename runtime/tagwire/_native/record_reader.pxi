@@ -9,8 +9,7 @@ cdef enum:
 cdef class RecordColumns:
     """Gathers rows: of the batches in files that are walked over, and of values that Python puts in between.
 
-    `formats` are those of magic 0, 1, 2 and of the one whose magic byte has no
-    place; or one alone. Raises NotNative.
+    `formats` is a `tagwire.records.FormatSet`. Raises NotNative.
     """
 
     cdef Shape shape
@@ -25,13 +24,10 @@ cdef class RecordColumns:
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
                   Spares spares not None):
-        cdef RecordPlan plan
         self.shape = Shape(root)
         self.words = {column.name: {} for column in root.children if column.is_words}
-        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats]
-        for index, plan in enumerate(self.plans):
-            self.b.plans[<Py_ssize_t>index] = &plan.c
-        self.b.plans_count = len(self.plans)
+        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats.formats]
+        self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
         self.limits = limits
@@ -39,6 +35,22 @@ cdef class RecordColumns:
         self.room = []
         self.spares = spares
         self.frame()
+
+    cdef int tell_apart(self, formats) except -1:
+        """Which plan a batch has. Raises NotNative where more than magic bytes at their usual places say it."""
+        cdef RecordPlan plan
+        for plan in self.plans:
+            format, places = plan.format, plan.format.places
+            if format is formats.alone:
+                self.b.alone = &plan.c
+            elif format in formats.by_magic.values() and format.magic < TW_MAGICS:
+                self.b.plans[<Py_ssize_t>format.magic] = &plan.c
+            elif self.b.tried == NULL and places.length_is_varint and places.length_at == 8 and places.magic_behind == 4:
+                self.b.tried, self.b.tried_magic = &plan.c, format.magic
+                self.b.tried_zigzag = places.length_is_varint.zigzag
+            else:
+                raise NotNative(f"the engine can't tell {format.name} from other formats")
+        return 0
 
     cdef int frame(self) except -1:
         """Begin with empty columns."""
@@ -94,20 +106,21 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = last_offset
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may say more than 64 bits
 
     # ------------------------------------------------------------ rows
 
-    def walk(self, data, int64_t end):
-        """Read the batches that begin before `end`: "done", "full", or why Python has to see to the next one:
-        "refused" for what its format must refuse, "unclear" for what may well be right."""
+    def walk(self, data, int64_t start, int64_t end):
+        """Read the batches that begin before `end` in a window of the file that begins at `start`: "done", "full", or
+        why Python has to see to the next one: "refused" for what its format must refuse, "unclear" for what may well
+        be right. A batch that is cut off by the window is refused as well. While one is open, the window stays."""
         cdef Py_buffer view
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>view.buf
-            self.b.size = view.len
-            self.b.end = min(end, view.len)
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # positions are those of the file
+            self.b.size = start + view.len
+            self.b.end = min(end, self.b.size)
             with nogil:
                 halt = tw_walk_batches(&self.b)
             while halt == TW_PACKED:
@@ -125,7 +138,7 @@ cdef class RecordColumns:
             return "done"
         if halt == TW_FULL or halt == TW_TOO_LONG:
             return "full"
-        return "unclear" if halt == TW_UNCLEAR else "refused"
+        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
 
     cdef int unpack(self) except -100:
         """Set out to read records that are packed. A fault where they do not unpack, or not within the limits."""
@@ -151,7 +164,7 @@ cdef class RecordColumns:
             data = <const uint8_t *>PyByteArray_AsString(self.unpacked)
         size = len(self.unpacked)
         if not plan.is_message:
-            return tw_open_records(&self.b, data, size, -1 if plan.count < 0 else self.b.head[plan.count])
+            return tw_open_records(&self.b, data, size)
         with nogil:
             halt = tw_open_wrapped(&self.b, data, size)
         return halt

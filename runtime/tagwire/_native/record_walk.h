@@ -58,7 +58,7 @@ static inline int tw_sink_number(const tw_form *form, const tw_sink *k, tw_recor
         return 0;
     x = (x & ~form->hidden) * w->r.known[form->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_REFUSED; /* more than 64 bits: an object would have it, a column can't */
+        return TW_UNTRIED; /* more than 64 bits: an object would have it, a column can't */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -245,7 +245,7 @@ static inline int tw_keep_sum(const tw_sink *k, tw_record_reader *w, int64_t at,
 {
     int64_t sum;
     if (TW_UNLIKELY(!tw_add(w->r.known[k->base], tw_from_zigzag(bits) * w->r.known[k->scale], &sum)))
-        return TW_REFUSED;
+        return TW_UNTRIED; /* as in tw_sink_number */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)

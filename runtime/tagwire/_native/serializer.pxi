@@ -89,13 +89,16 @@ cdef class Plan:
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
         cdef PyObject *value = NULL
-        cdef object buf = data if type(data) is bytes else as_bytes(data)
-        cdef object raw = None
-        cdef Py_ssize_t size = TW_BYTES_SIZE(<PyObject *>buf)
-        cdef bint tried = type(offset) is int and 0 <= offset <= size
+        cdef object buf, raw = None
+        cdef Py_ssize_t size
+        cdef bint tried
         cdef bint walks = False
         if views is not False and views:
-            raw = memoryview(data) if type(data) is bytes else as_view(data, buf)
+            buf, raw = (data, memoryview(data)) if type(data) is bytes else bytes_and_view(data)
+        else:
+            buf = data if type(data) is bytes else as_bytes(data)
+        size = TW_BYTES_SIZE(<PyObject *>buf)
+        tried = type(offset) is int and 0 <= offset <= size
         if tried:
             r.start = TW_BYTES_DATA(<PyObject *>buf)
             r.p = r.start + <Py_ssize_t>offset

@@ -6,7 +6,7 @@ message, and Python values for each of its fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
@@ -67,10 +67,10 @@ def struct_of(column: Column, arrays: list[Any]) -> Any:
     return pa.StructArray.from_arrays(arrays, fields=[type.field(index) for index in range(type.num_fields)])
 
 
-def export_stream(column: Column, arrays: Iterator[Any]) -> Any:
+def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
     """A capsule "arrow_array_stream" of struct arrays, each made when it is asked for."""
     pa = _pyarrow()
-    schema = pa.schema(_type(column))
+    schema = pa.schema(_type(root))
     batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
     return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__()
 

@@ -1,14 +1,16 @@
 """The rules about batches, one after the other through all segments of a partition."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
-from tagwire.log.rules import Problem
+from tagwire.log.errors import refuse
+from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
 
-__all__ = ["BatchRules", "Seen"]
+__all__ = ["BatchRules", "Seen", "refuse_far"]
 
 _RELATIVE_OFFSETS = 1 << 31
 
@@ -28,10 +30,11 @@ class BatchRules:
     """What every batch must keep, given those before it; one object for a partition."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
-        self.leader_epochs = leader_epochs
+        self._epochs = _decisive(leader_epochs)
         self.last_offset: int | None = None
         self.last_epoch = -1
-        self.problems: list[Problem] = []
+        self.problems = Problems()
+        """Of the file that is checked now."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
         """The batch with its records read; `problems` has what is wrong. `base_offset` is its segment's."""
@@ -39,15 +42,14 @@ class BatchRules:
         self._epoch(position, batch)
         return self._records(position, batch)
 
-    def _say(self, position: int, rule: str, message: str) -> None:
-        self.problems.append(Problem(position, rule, message))
-
     def _offsets(self, position: int, batch: RecordBatch, base_offset: int | None) -> None:
         first, last, before = batch.base_offset, batch.last_offset, self.last_offset
         if before is not None and first <= before:
-            self._say(position, "TWL108", f"offset {first}, after {before} of the batch before it")
-        if base_offset is not None and not 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS:
-            self._say(position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}")
+            self.problems.add(position, "TWL108", f"offset {first}, after {before} of the batch before it")
+        if base_offset is not None and not is_within(first, last, base_offset):
+            self.problems.add(
+                position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
+            )
         self.last_offset = last  # not the highest: one wrong offset must not make all that follow wrong
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
@@ -55,12 +57,17 @@ class BatchRules:
         if epoch < 0:
             return
         if epoch < self.last_epoch:
-            self._say(position, "TWL112", f"leader epoch {epoch}, after {self.last_epoch}")
+            self.problems.add(position, "TWL112", f"leader epoch {epoch}, after {self.last_epoch}")
         self.last_epoch = epoch
-        known = [start.epoch for start in self.leader_epochs if start.start_offset <= batch.base_offset]
-        if known and known[-1] != epoch:  # below the first start are records that may be deleted
-            where = f"at offset {batch.base_offset}, where the checkpoint has {known[-1]}"
-            self._say(position, "TWL243", f"leader epoch {epoch} {where}")
+        known = self._epoch_at(batch.base_offset)
+        if known is not None and known != epoch:
+            where = f"at offset {batch.base_offset}, where the checkpoint has {known}"
+            self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
+
+    def _epoch_at(self, offset: int) -> int | None:
+        """The epoch that the checkpoint has; None below its first start, where records may be deleted."""
+        at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
+        return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
         """Read the records; a fault in them is a problem at the batch, which has their bytes."""
@@ -75,22 +82,51 @@ class BatchRules:
                 count += 1
         except DecodeError as error:
             at = position + error.offset
-            self._say(at, "TWL106", f"{error.path or 'records'}: found {error.found}, expected {error.expected}")
+            self.problems.add(
+                at, "TWL106", f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
+            )
         if latest > batch.max_timestamp:
-            self._say(
+            self.problems.add(
                 position, "TWL113", f"a record at {latest}, in a batch whose highest timestamp is {batch.max_timestamp}"
             )
         return Seen(position, batch, count, marker)
 
     def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
-        if not before < record.offset <= batch.last_offset:
+        is_right = before < record.offset <= batch.last_offset
+        if not is_right and self.problems.has_room("TWL107", position):
             among = f"{batch.base_offset} to {batch.last_offset}"
-            self._say(position, "TWL107", f"record offset {record.offset}, after {before}, in a batch of {among}")
+            self.problems.keep(
+                position, "TWL107", f"record offset {record.offset}, after {before}, in a batch of {among}"
+            )
+
+
+def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
+    """Those with a start offset below that of all entries behind them: in a checkpoint without a fault, all."""
+    found: list[EpochStart] = []
+    for start in reversed(starts):
+        if not found or start.start_offset < found[-1].start_offset:
+            found.append(start)
+    return found[::-1]
 
 
 def _marker(record: Record) -> int | None:
     key = record.key
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
+
+
+def is_within(first: int, last: int, base_offset: int) -> bool:
+    """Whether an index of a segment with this base offset can have these offsets."""
+    return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
+
+
+def refuse_far(file: str, position: int, batch: RecordBatch, base_offset: int) -> None:
+    """Raises LogError (TWL109) for a batch that no segment with this base offset can have; it is not unpacked."""
+    last = batch.last_offset
+    first = last if batch.described_by.records is None else batch.base_offset
+    if not is_within(first, last, base_offset):
+        end = base_offset + _RELATIVE_OFFSETS
+        expected = f"{base_offset} or more and less than {end}, as the segment's name says; salvage the log first"
+        refuse(file, "TWL109", position, f"offsets {first} to {last}", expected)
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:

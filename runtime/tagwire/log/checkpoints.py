@@ -6,9 +6,11 @@ Faults have the byte at which their line begins.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
+from uuid import uuid4
 
 from tagwire.log.errors import refuse
 from tagwire.log.indexes import read_file
@@ -16,6 +18,7 @@ from tagwire.log.indexes import read_file
 __all__ = [
     "EpochStart",
     "TopicPartition",
+    "check_offsets",
     "read_json",
     "read_leader_epochs",
     "read_offsets",
@@ -25,6 +28,10 @@ __all__ = [
 
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
+_MOST_BYTES: Final = 1 << 24
+"""Of a file of text: the offsets of some 400,000 partitions."""
+_LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_OFFSET: Final = "a topic, a partition and an offset"
 
 
 class TopicPartition(NamedTuple):
@@ -46,12 +53,10 @@ def read_leader_epochs(path: Path) -> list[EpochStart]:
     return [start for _, start in placed_leader_epochs(path)]
 
 
-def placed_leader_epochs(path: Path) -> list[tuple[int, EpochStart]]:
+def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
     """Each entry with the byte at which its line begins. Raises LogError."""
-    return [
-        (at, EpochStart(_number(path, at, epoch), _number(path, at, offset)))
-        for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2)
-    ]
+    for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
+        yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
@@ -60,20 +65,22 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """
     return {
         TopicPartition(topic, _number(path, at, partition)): _number(path, at, offset)
-        for at, (topic, partition, offset) in _entries(path, "a topic, a partition and an offset", 3)
+        for at, (topic, partition, offset) in _entries(path, _OFFSET, 3)
     }
 
 
 def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     """Write a checkpoint of offsets."""
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
-    path.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
+    draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
+    draft.replace(path)  # whole or not at all
 
 
 def read_properties(path: Path) -> dict[str, str]:
     """The entries of `meta.properties` or `partition.metadata`. Raises LogError."""
     found = {}
-    for at, line in _lines(path):
+    for at, line in _lines(path, read_file(path, _RULE, _MOST_BYTES)):
         if not line or line[0] in "#!":
             continue
         ends = [line.index(sign) for sign in "=:" if sign in line]
@@ -86,7 +93,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """What a file such as `quorum-state` holds. Raises LogError."""
-    data = read_file(path)
+    data = read_file(path, _RULE, _MOST_BYTES)
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -96,18 +103,26 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
+def check_offsets(path: Path) -> None:
+    """Read a checkpoint of offsets and keep nothing of it. Raises LogError."""
+    for at, (_, partition, offset) in _entries(path, _OFFSET, 3):
+        _number(path, at, partition)
+        _number(path, at, offset)
+
+
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
     """The lines behind version and count, in as many words as there must be, with the places of the lines."""
-    lines = _lines(path)
+    data = read_file(path, _RULE, _MOST_BYTES)
+    lines = _lines(path, data)
     for expected in ("a version", "a number of entries"):
-        if not lines:
+        at, text = next(lines, (-1, ""))
+        if at < 0:
             refuse(str(path), _RULE, 0, "the end of the file", expected)
-        at, text = lines.pop(0)
         number = _number(path, at, text)
         if expected == "a version" and number != _VERSION:
             _refuse(path, at, text, f"version {_VERSION}")
-        if expected != "a version" and number != len(lines):
-            _refuse(path, at, text, f"{len(lines)}, as many as there are")
+        if expected != "a version" and number != (left := sum(1 for _ in _lines(path, data)) - 2):
+            _refuse(path, at, text, f"{left}, as many as there are")
     for at, line in lines:
         words = line.split(" ")
         if len(words) != width or not all(words):
@@ -115,17 +130,15 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
         yield at, words
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
+def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
     """The lines, each with the byte at which it begins."""
-    data = read_file(path)
-    lines, at = [], 0
-    for line in data.splitlines(keepends=True):
+    for match in _LINE.finditer(data):
+        line = match[0]
         try:
-            lines.append((at, line.decode().rstrip("\r\n")))
+            yield match.start(), line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            refuse(str(path), _RULE, at + error.start, f"byte 0x{line[error.start]:02x}", "text in UTF-8")
-        at += len(line)
-    return lines
+            found = f"byte 0x{line[error.start]:02x}"
+            refuse(str(path), _RULE, match.start() + error.start, found, "text in UTF-8")
 
 
 def _number(path: Path, at: int, text: str) -> int:

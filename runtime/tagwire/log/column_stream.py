@@ -17,15 +17,16 @@ from tagwire.arrow.shape import Column
 from tagwire.engines import DisagreementError, engine
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.column_table import batch_values, record_values, root_column
+from tagwire.log.column_table import batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
 from tagwire.log.payloads import Payload
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
-from tagwire.records import format_of
+from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 from tagwire.shown import plain
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
 """Of one array: rows, and bytes of the log that they come from."""
 _ERRORS: Final = ("raise", "skip")
-_FOUND: Final = ("v0", "v1", "v2", "v3")
-"""The formats that `auto` tells apart, as the native engine wants them: by magic byte, then the one without a place."""
 
 
 def columns(
@@ -46,7 +45,8 @@ def columns(
     columns: Iterable[str] | None = None,
     *,
     start_offset: int | None = None,
-    format: Any = "auto",
+    format: Formats = AUTO,
+    only: bool = False,
     level: str = "record",
     errors: str = "raise",
     limits: Limits = DEFAULT_LIMITS,
@@ -61,8 +61,8 @@ def columns(
     `columns` names those that are wanted; the others are not made. With
     `level="batch"` there is a row for the head of each batch (of formats of
     messages: of each outermost message); nothing is unpacked, and no checksum is
-    held against its bytes. Rows begin with `start_offset`; `format`, `partial`
-    and `from_log_start` are as in `tagwire.log.read`.
+    held against its bytes. Rows begin with `start_offset`; `format`, `only`,
+    `partial` and `from_log_start` are as in `tagwire.log.read`.
 
     Where a batch is not right, "raise" raises its LogError when the rows before
     it have been handed out; "skip" goes on behind it, as `salvage` would, and
@@ -77,14 +77,14 @@ def columns(
     Raises LogPathError, FormatError, ColumnError, and what `tagwire.arrow.schema`
     raises, at once.
     """
-    known = None if format == "auto" else format_of(format)
+    formats = format_set(format, only=only)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
-    wanted = Wanted(start_offset, format, level == "batch", errors, limits, partial, from_log_start)
+    wanted = Wanted(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
     if payload is None:
-        return LogColumns(path, root_column(level, columns, known), wanted)
+        return LogColumns(path, root_column(level, columns, formats), wanted)
     if level == "batch":
         raise ColumnError("messages are in records, but level is 'batch'; leave message out")
-    return LogColumns(path, root_column(level, columns, known), wanted, payload)
+    return LogColumns(path, root_column(level, columns, formats), wanted, payload)
 
 
 def arrays_between(
@@ -95,8 +95,8 @@ def arrays_between(
     `start` is where a batch begins. Records below `first_offset` are left out; with `cut_off`, a batch that is cut off
     at the end as well. Raises LogError when the rows before it have been handed out.
     """
-    root = root_column("record", columns, None if format == "auto" else format_of(format))
-    way = Pass(root, Wanted(first_offset, format))
+    formats = format_set(format)
+    way = Pass(root_column("record", columns, formats), Wanted(first_offset, formats))
     way.rows.begin(plain(scan.file), start, first_offset)
     fault = None
     try:
@@ -113,7 +113,7 @@ class Wanted(NamedTuple):
     """What somebody wants of a log, but for the columns."""
 
     start_offset: int | None = None
-    format: Any = "auto"
+    formats: FormatSet = format_set(AUTO)
     heads_only: bool = False
     errors: str = "raise"
     limits: Limits = DEFAULT_LIMITS
@@ -153,21 +153,21 @@ class LogColumns:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        if engine() == "native":
+        way = Pass(self.gathered, self.wanted)
+        if way.is_native:
             from tagwire._columns import export_stream
-
-            return export_stream(self.root, iter(self))
-        from tagwire.arrow.pure import export_stream as export_pure_stream
-
-        return export_pure_stream(self.root, iter(self))
+        else:
+            from tagwire.arrow.pure import export_stream
+        return export_stream(self.root, self._arrays(way))
 
     def __iter__(self) -> Iterator[Any]:
-        way = Pass(self.gathered, self.wanted)
+        return self._arrays(Pass(self.gathered, self.wanted))
+
+    def _arrays(self, way: "Pass") -> Iterator[Any]:
         self.skipped = way.skipped
         if self.payload is None:
             return way.arrays(self.files())
-        is_native = not isinstance(way.rows, GatheredRows)
-        return (self.payload.beside(array, self.root, native=is_native) for array in way.arrays(self.files()))
+        return (self.payload.beside(array, self.root, native=way.is_native) for array in way.arrays(self.files()))
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
@@ -199,14 +199,16 @@ class Pass:
         self.root = root
         self.wanted = wanted
         self.rows = _rows(root, wanted)
+        self.is_native = not isinstance(self.rows, GatheredRows)
+        """Whether rows, and the arrays that are made of them, are the native engine's."""
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
         """The rows of these files as arrays. Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
-                with mapped(segment.path) as data:
-                    scan = Scan(str(segment.path), data, self.wanted.format, self.wanted.limits)
+                with open_file(segment.path) as data:
+                    scan = Scan(str(segment.path), data, self.wanted.formats, self.wanted.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
                     self.rows.begin(plain(scan.file), position, first_offset)
                     yield from self.of_file(scan, first_offset, cut_off=self.wanted.partial and is_last)
@@ -219,11 +221,16 @@ class Pass:
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
         """Full arrays on the way through a file, or of its batches before `end`; what is left stays in the rows."""
-        rows = self.rows
-        while (halt := rows.walk(scan.data, len(scan.data) if end is None else end)) != "done":
+        rows, window = self.rows, _Window(scan)
+        stop = len(scan.data) if end is None else end
+        while True:
+            halt = rows.walk(window.data, window.start, stop)
             if halt == "full":
                 yield rows.take()
-                scan.let_go(rows.position)
+                continue
+            if rows.position >= stop:
+                return
+            if self.is_native and window.turn(rows.position):
                 continue
             if rows.index == 0 and scan.ends_at(rows.position):
                 return
@@ -273,20 +280,40 @@ class Pass:
             self.rows.leave(end, piece.batch.last_offset)
 
 
+class _Window:
+    """The part of a file that the native loop has before it: some batches, the first and maybe others whole."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.data = b""
+        self.start = 0
+
+    def turn(self, position: int) -> bool:
+        """Begin with the batch at a position, unless the window has all of it, or nobody can say how long it is."""
+        try:
+            size = self.scan.size(position)
+        except LogError:
+            return False
+        if self.start <= position and position + size <= self.start + len(self.data):
+            return False
+        self.data, self.start = window_of(self.scan.data, position, size), position
+        return True
+
+
 # ---------------------------------------------------------------- who gathers rows
 
 
 def _rows(root: Column, wanted: Wanted) -> Any:
     """What gathers rows: the native loop, or where there is none for this, Python."""
-    if engine() == "native" and wanted.limits.bound_nothing_counted:
+    is_native = engine() == "native" and wanted.limits.bound_nothing_counted
+    if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
         from tagwire._engine import NotNative
 
-        names = _FOUND if wanted.format == "auto" else (wanted.format,)
         try:
             return RecordColumns(
                 root,
-                [format_of(name) for name in names],
+                wanted.formats,
                 heads_only=wanted.heads_only,
                 limits=wanted.limits,
                 most_rows=_ROWS,
@@ -317,7 +344,7 @@ class GatheredRows:
         if last_offset is not None:
             self.last_offset = last_offset
 
-    def walk(self, data: Any, end: int) -> str:
+    def walk(self, data: Any, start: int, end: int) -> str:
         """Why Python has to see to the next batch; "done" where there is none."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

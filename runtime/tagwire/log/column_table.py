@@ -12,10 +12,11 @@ from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, Selection, message_column
 from tagwire.layout import Array, Nested
 from tagwire.log.errors import refuse
-from tagwire.records import Format, Record, RecordBatch
+from tagwire.records import Format, FormatSet, Record, RecordBatch
+from tagwire.records.format_set import AUTO, format_set
 from tagwire.shown import near
 
-__all__ = ["LEVELS", "batch_values", "column_names", "record_values", "root_column"]
+__all__ = ["LEVELS", "batch_values", "column_names", "is_uniform", "record_values", "root_column"]
 
 _TIME: Final = "tsm:UTC"
 _PLACE: Final = (
@@ -58,37 +59,47 @@ _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
 """Formats of numbers, and what is just too high for them."""
 
 
-def _columns(level: str, format: Format | None) -> tuple[Column, ...]:
+def _columns(level: str, formats: FormatSet) -> tuple[Column, ...]:
     """All columns of a level."""
     if level == "batch":
         return (*_HEAD, *_OF_BATCH, *_PLACE)
-    return (*_OF_RECORD, _headers(format), *_HEAD, *_PLACE)
+    return (*_OF_RECORD, _headers(formats), *_HEAD, *_PLACE)
 
 
-def _headers(format: Format | None) -> Column:
-    """Headers as the format has them: their keys are text, but for formats with int keys."""
-    items = () if format is None else format.record.items
-    for item in items:
-        if item.name == _HEADERS and isinstance(item.type, Array) and isinstance(item.type.element, Nested):
-            struct = message_column("item", [item.type.element.struct], Selection(("key", "value")))
-            struct.nullable = False
-            return Column(_HEADERS, "+l", default=(), children=(struct,))
-    pair = Column("key", "u"), Column("value", "z", nullable=True)
+def _headers(formats: FormatSet) -> Column:
+    """Headers as the formats have them: keys are text, but int32 where all formats with headers have such keys."""
+    found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
+    has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
+    may_be_null = not found or any(pair[1].nullable for pair in found)
+    pair = Column("key", "i" if has_numbers else "u"), Column("value", "z", nullable=may_be_null)
     return Column(_HEADERS, "+l", default=(), children=(Column("item", "+s", children=pair),))
+
+
+def _pair(format: Format) -> tuple[Column, ...]:
+    item = next(item for item in format.record.items if item.name == _HEADERS)
+    assert isinstance(item.type, Array) and isinstance(item.type.element, Nested)
+    return message_column("item", [item.type.element.struct], Selection(("key", "value"))).children
+
+
+def is_uniform(root: Column, formats: FormatSet) -> bool:
+    """Whether header keys are of one type in all formats, or not wanted: native code changes none to text."""
+    headers = root.child(_HEADERS)
+    key = None if headers is None else headers.children[0].children[0].format
+    return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
 
 
 def column_names(level: str) -> list[str]:
     """The names of a level's columns."""
-    return [column.name for column in _columns(level, None)]
+    return [column.name for column in _columns(level, format_set(AUTO))]
 
 
-def root_column(level: str, names: Iterable[str] | None, format: Format | None) -> Column:
+def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
     """The struct of the columns that are wanted, in that order; None for all. Raises ColumnError for others."""
     if level not in LEVELS:
         raise ColumnError(f"level is {level!r}; 'record' or 'batch' was expected")
     if isinstance(names, str):
         raise ColumnError(f"columns is the text {names!r}; a list of names was expected: [{names!r}]")
-    there = {column.name: column for column in _columns(level, format)}
+    there = {column.name: column for column in _columns(level, formats)}
     wanted = list(there if names is None else names)
     for name in wanted:
         if name not in there:
@@ -128,7 +139,8 @@ def record_values(root: Column, record: Record, shared: dict[str, Any], file: st
         if name == "tombstone":
             values[name] = record.is_tombstone
         elif name == _HEADERS:
-            values[name] = [{"key": key, "value": value} for key, value in record.headers]
+            as_key = str if column.children[0].children[0].format == "u" else int
+            values[name] = [{"key": as_key(key), "value": value} for key, value in record.headers]
         elif name in _OF_RECORDS:
             values[name] = getattr(record, name)
     return _checked(root, values, file, position)

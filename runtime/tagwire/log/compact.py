@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.log.compaction import Compaction, CompactionError, Judge
+from tagwire.log.errors import refuse
 from tagwire.log.heads import heads_of
 from tagwire.log.key_map import KeyMap
 from tagwire.log.names import log_file, segment_file
@@ -25,6 +26,7 @@ from tagwire.records import RecordBatch
 
 __all__ = ["CompactReport", "SegmentReport", "bounds_of", "carry_files", "carry_segment", "compact_partition"]
 
+_HIGHEST: Final = (1 << 63) - 1
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 
 
@@ -117,6 +119,9 @@ class _Compactor:
         with Placed(segment, position):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
+                    if record.offset > _HIGHEST:
+                        found = f"record offset {record.offset}"
+                        refuse(str(segment.path), "TWL107", position, found, f"at most {_HIGHEST}, as an int64 has")
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(

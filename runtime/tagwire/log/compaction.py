@@ -16,7 +16,7 @@ Source: KIP-98, KIP-534, KIP-87 for its flag; what Kafka's cleaner does.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -26,7 +26,9 @@ from tagwire.log.key_map import LastOfKeys
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey
 from tagwire.log.transactions import ABORT, COMMIT
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch
+from tagwire.records.building import AT_ONCE
+from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
 
 __all__ = ["KEPT", "REMOVED", "Compaction", "CompactionError", "Judge", "Verdict"]
@@ -90,13 +92,8 @@ class Compaction:
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
         """Neighbours of no more than this together become one segment; each stays one with 0."""
-        self.format = format
+        self.format = format_set(format)
         self.limits = limits
-        self._known = None if format == "auto" else format_of(format)
-
-    def format_of(self, batch: RecordBatch) -> Format:
-        """The format that a batch is taken for."""
-        return self._known or batch.described_by
 
 
 Judged = list[tuple[Record, str]]
@@ -136,7 +133,7 @@ class Judge:
 
     def verdict(self, batch: RecordBatch) -> Verdict:
         """What becomes of the next batch. Raises DecodeError for records that can't be read, CompactionError."""
-        format = self.compaction.format_of(batch)
+        format = batch.described_by
         horizon = self._horizon(batch, format)
         if batch.is_control:
             return self._control(batch, format, horizon)
@@ -148,12 +145,34 @@ class Judge:
     # ------------------------------------------------------------ records
 
     def _by_records(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        if self.survey.is_aborted(batch):
-            records = [(record, "aborted") for record in batch]
-        else:
-            is_due = self._is_due(horizon)
-            records = [(record, self._reason_for(record, is_due=is_due)) for record in batch]
+        if format.records is not None and not self.tells and len(batch) >= AT_ONCE:
+            return self._in_parts(batch, format, horizon)
+        records = list(self._judged(batch, horizon))
         return self._told(self._written(batch, format, records, horizon), records)
+
+    def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
+        """The records with their reasons, one at a time."""
+        if self.survey.is_aborted(batch):
+            return ((record, "aborted") for record in batch)
+        is_due = self._is_due(horizon)
+        return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
+
+    def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
+        """The verdict on a batch of so many records that they are not kept as objects."""
+        counts = Counter(reason for _, reason in self._judged(batch, horizon))
+        kept = sum(counts[reason] for reason in counts if reason in KEPT)
+        if not kept:
+            return Verdict(self._emptied(batch, format, []), counts, kept)
+        new_horizon = horizon if counts["tombstone"] else batch.delete_horizon_ms
+        if kept == counts.total() and new_horizon == batch.delete_horizon_ms:
+            return Verdict(batch, counts, kept)
+
+        def left() -> Iterator[Record]:
+            return (record for record, reason in self._judged(batch, horizon) if reason in KEPT)
+
+        has_attributes = any(record.attributes for record in left())
+        made = _builder(batch, format, new_horizon).build_of(left(), has_attributes=has_attributes)
+        return Verdict(made, counts, kept)
 
     def _reason_for(self, record: Record, *, is_due: bool) -> str:
         if record.key is None and not self.compaction.drop_keyless:

@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.batch_rules import BatchRules, Seen, refuse_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.errors import placed
+from tagwire.log.claim import claimed
+from tagwire.log.errors import placed, unwritable
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
@@ -30,7 +31,9 @@ from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
-from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
+from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_batches
+from tagwire.records.conversion import converted_batch, left_out
+from tagwire.records.format_set import format_set
 from tagwire.shown import shown
 
 __all__ = [
@@ -65,8 +68,8 @@ class Conversion:
         self.to: Format | None = None if to is None else format_of(to)
         self.codec = codec
         self.size = size if size and size != BatchSize() else None
-        self.source = source
-        """The format of what is read."""
+        self.source = format_set(source)
+        """The formats of what is read."""
         self.limits = limits
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODECS)))
         if codec is not None and codec not in known:
@@ -80,18 +83,14 @@ class Conversion:
 
     def target(self, batch: RecordBatch) -> Format:
         """The format that a batch is converted to."""
-        return self.format_as_it_is(batch) if self.to is None else self.to
-
-    def format_as_it_is(self, batch: RecordBatch) -> Format:
-        """The format that a batch has."""
-        return format_of(batch.format if self.source == "auto" else self.source)
+        return batch.described_by if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
         """The batches of a segment, in the sizes that they are to have. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits)
         if self.size is None:
             return as_they_are(batches)
-        return rebatched(batches, self.size, self.to, self.source, str(segment.path))
+        return rebatched(batches, self.size, self.to, str(segment.path))
 
     def codec_of(self, piece: Piece) -> str:
         """What a batch is to be packed with. Markers stay as brokers write them; emptied batches hold nothing."""
@@ -99,36 +98,27 @@ class Conversion:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
-    def convert(self, piece: Piece, segment: Segment) -> tuple[RecordBatch | None, tuple[RecordLoss, ...]]:
-        """The batch as it is to be, None for one that is left out; and what was lost.
+    def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
+        """The batch as it is to be, None for one that is left out; `losses` counts what was lost.
 
         Raises LogError for records that can't be read, EncodeError for a batch that the format can't carry.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
+        file = str(segment.path)
         if why:
-            return None, (RecordLoss("records", len(batch), why),)
+            losses.add((RecordLoss("records", len(batch), why),), file, piece.position)
+            return None
         codec = self.codec_of(piece)
         is_as_wanted = codec == batch.compression or len(batch) == 0
         if target.name == batch.format and is_as_wanted:
-            return batch, ()
+            return batch
         try:
-            return convert(batch, target, compression=codec)
+            return converted_batch(batch, target, lambda loss: losses.add((loss,), file, piece.position), codec)
         except DecodeError as error:
-            raise placed(error, str(segment.path), "TWL106", piece.position) from None
+            raise placed(error, file, "TWL106", piece.position) from None
         except EncodeError as error:
-            reason = f"{error.reason}; in the batch at byte {piece.position} of {segment.path}"
-            name, version = error.message_name, error.version
-            raise EncodeError(reason, message_name=name, version=version, path=error.path) from None
-
-
-def left_out(batch: RecordBatch, target: Format) -> str:
-    """Why a batch has no place in a format at all; nothing if it has."""
-    if batch.is_control and "is_control" not in target.bits:
-        return "markers have no place there, and would be taken for records: the batch is left out"
-    if target.records is None and not batch.is_control and len(batch) == 0:
-        return "an empty batch is no message at all"
-    return ""
+            raise unwritable(error, file, piece.position) from None
 
 
 class ConvertReport(NamedTuple):
@@ -195,9 +185,9 @@ class _Converter:
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
+                refuse_far(str(segment.path), piece.position, piece.batch, segment.base_offset or 0)
                 batches += piece.source_batches
-                batch, lost = self.conversion.convert(piece, segment)
-                losses.add(lost, str(segment.path), piece.position)
+                batch = self.conversion.convert(piece, segment, losses)
                 skipped += batch is None
                 for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
                     output.append(self._seen(each, count))
@@ -216,10 +206,10 @@ class _Converter:
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
     """A batch of so many records, or each of the messages that stand one behind the other where they are not packed."""
-    if count == 1 or batch.compression != "none" or format_of(batch.format).records is not None:
+    if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
         yield batch, count
     else:
-        for each in read_batches(batch.encode(), batch.format):
+        for each in read_batches(batch.encode(), batch.described_by, only=True):
             yield each, 1
 
 
@@ -282,15 +272,20 @@ def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_produce
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        names: dict[str, Path] = {}
-        for path in (each for folder in found for each in sorted(folder.iterdir()) if each.is_file()):
-            names.setdefault(path.name, path)
-        for name, first in names.items():
-            if name.endswith("-offset-checkpoint"):
-                _join_offsets(name, found, target)
-            elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
-                shutil.copyfile(first, target / name)
-        _carry_mark(found, target, keeps_producers=keeps_producers)
+        with claimed(target / "checkpoints", waits=True):  # another run may write other partitions to the same folder
+            _carry_files(found, target, keeps_producers=keeps_producers)
+
+
+def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
+    names: dict[str, Path] = {}
+    for path in (each for folder in folders for each in sorted(folder.iterdir()) if each.is_file()):
+        names.setdefault(path.name, path)
+    for name, first in names.items():
+        if name.endswith("-offset-checkpoint"):
+            _join_offsets(name, folders, target)
+        elif name.endswith(("-checkpoint", ".properties")) and not (target / name).exists():
+            shutil.copyfile(first, target / name)
+    _carry_mark(folders, target, keeps_producers=keeps_producers)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:

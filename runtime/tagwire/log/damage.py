@@ -12,23 +12,17 @@ in a hole of a file or before it is full, only their last ones are tried: no
 batch has a head of zeros. What is skipped is always reported.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import LogError
+from tagwire.log.file_bytes import window_of
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
+from tagwire.records.head_places import LONGEST
 
 __all__ = ["Damage", "Found", "pieces"]
-
-# What a batch may begin with: an offset below 2^56, then a length and magic 0, 1 or 2 in their places, or magic 3
-# behind a length of one to five bytes.
-_MAYBE: Final = re.compile(rb"(?=\0[\s\S]{7}(?:[\0-\x7f][\s\S]{7}[\0-\x02]|[\s\S]{5,9}\x03))")
-
-_ZERO_HEAD: Final = 64
-"""So many zeros are no head of a batch: its length is among them."""
 
 NO_OFFSET: Final = -1
 
@@ -57,6 +51,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
         try:
             batch = scan.batch(position)
         except LogError as error:
+            scan.expect_damage()
             end = _next(scan, position, last)
             yield Damage(position, end, error)
             position = end
@@ -79,25 +74,39 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
     """From a position on, where a batch might begin."""
-    data = scan.data
+    data, pattern = scan.data, scan.formats.pattern
+    window, start = b"", position
     while position < len(data):
-        if not scan.known:
-            match = _MAYBE.search(data, position)
+        if pattern is not None:
+            end = start + len(window)
+            if position + LONGEST > end and end < len(data):
+                window, start = window_of(data, position, LONGEST), position
+                end = start + len(window)
+            match = pattern.search(window, position - start)
             if match is None:
-                return
-            position = match.start()
-        if data[position : position + _ZERO_HEAD].strip(b"\0"):
-            yield position
-            position += 1
+                if end == len(data):
+                    return
+                position = end - LONGEST + 1
+                continue
+            position = start + match.start()
+            head = window[match.start() : match.start() + LONGEST]
         else:
-            position = max(position, scan.zeros_end(position) - _ZERO_HEAD) + 1
+            head = data[position : position + LONGEST]
+        if not head.strip(b"\0"):  # no head of a batch: its length is among them
+            position = max(position, scan.zeros_end(position) - LONGEST) + 1
+            continue
+        if pattern is None or scan.formats.may_begin(head, len(data) - position):  # most places fail here, unread
+            yield position
+        position += 1
 
 
 def _is_whole(scan: Scan, position: int, last: int) -> bool:
     try:
         batch = scan.batch(position)
+        if batch.last_offset <= last:
+            return False
         for _ in batch:
             pass
+        return last < batch.base_offset <= batch.last_offset
     except DecodeError:
         return False
-    return last < batch.base_offset <= batch.last_offset

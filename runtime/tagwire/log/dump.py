@@ -16,11 +16,13 @@ from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
+from tagwire.shown import printable_json
 
 __all__ = ["More", "batch_lines", "in_parts"]
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
+_NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
 """Letters of lines that are kept in memory."""
 
@@ -30,6 +32,7 @@ def _head(file: str, batch: RecordBatch) -> str:
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.described_by, batch.magic, batch.attributes)}, "
+        f'"deleteHorizonMs": {_NULL if batch.delete_horizon_ms is None else batch.delete_horizon_ms}, '
         f'"producerId": {batch.producer_id}, "producerEpoch": {batch.producer_epoch}, '
         f'"baseSequence": {batch.base_sequence}'
     )
@@ -52,7 +55,7 @@ def _described(format: Format, magic: int, attributes: int) -> str:
 
 @lru_cache(maxsize=1)
 def _quoted(file: str) -> str:
-    return json.dumps(file, ensure_ascii=False)
+    return printable_json(json.dumps(file, ensure_ascii=False))
 
 
 More = Callable[[Record], dict[str, Any]]
@@ -60,7 +63,7 @@ More = Callable[[Record], dict[str, Any]]
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iterator[bytes]:
-    """A line of JSON for each record, some lines at a time: the batch's fields, offset, timestamp, key, value, headers.
+    """A line of JSON for each record, some lines at a time: the batch's fields and attributes, then the record's.
 
     Raises DecodeError for records that are not right.
     """
@@ -95,7 +98,8 @@ def _line(record: Record, head: str, more: More | None) -> str:
     headers = _headers(record) if record.headers else "[]"
     line = (
         f'{head}, "offset": {record.offset}, "timestamp": {record.timestamp}, '
-        f'"key": {key}, "value": {value}, "headers": {headers}'
+        f'"key": {key}, "value": {value}, "headers": {headers}, '
+        f'"hasHeaders": {_TRUTH[bool(record.headers)]}, "isTombstone": {_TRUTH[record.is_tombstone]}'
     )
     if more is not None and (fields := more(record)):
         line += f", {json.dumps(fields, ensure_ascii=False)[1:-1]}"

@@ -7,9 +7,9 @@ and `verify`, which lists it, speak of the same thing.
 
 from typing import NoReturn
 
-from tagwire.errors import DecodeError, LimitError, TagwireError
+from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
 
-__all__ = ["LogError", "LogLimitError", "LogPathError", "refuse"]
+__all__ = ["LogError", "LogLimitError", "LogPathError", "placed", "refuse", "unwritable"]
 
 
 class LogPathError(TagwireError):
@@ -69,3 +69,9 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
         version=error.version,
         path=error.path,
     )
+
+
+def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
+    """The same refusal with the batch that it is about."""
+    reason = f"{error.reason}; in the batch at byte {position} of {file}"
+    return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

@@ -11,13 +11,13 @@ at the position or behind it has it.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tagwire.log.batch_rules import Seen
-from tagwire.log.errors import LogError
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
-from tagwire.log.rules import Problem
+from tagwire.log.rules import Problems
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT
 
@@ -30,7 +30,7 @@ class IndexRule:
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
         self.entries = entries
-        self.problems: list[Problem] = []
+        self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
         """Take the next batch."""
@@ -38,9 +38,6 @@ class IndexRule:
 
     def end(self) -> None:
         """There are no more batches."""
-
-    def say(self, position: int, rule: str, message: str) -> None:
-        self.problems.append(Problem(position, rule, message))
 
 
 class OffsetIndexRule(IndexRule):
@@ -53,11 +50,11 @@ class OffsetIndexRule(IndexRule):
         self.last_offset = index.base_offset - 1
         self.open: deque[tuple[int, OffsetEntry]] = deque()
         """Entries whose position was passed, and whose offset is still to come."""
-        for number in range(1, len(index)):
-            before, entry = index[number - 1], index[number]
-            if not (before.offset < entry.offset and before.position < entry.position):
+        for number in index.not_ascending():
+            if self.problems.has_room("TWL202", index.at(number)):
+                before, entry = index[number - 1], index[number]
                 what = f"offset {entry.offset} at {entry.position}, after offset {before.offset} at {before.position}"
-                self.say(index.at(number), "TWL202", what)
+                self.problems.keep(index.at(number), "TWL202", what)
 
     def see(self, seen: Seen) -> None:
         batch = seen.batch
@@ -79,12 +76,14 @@ class OffsetIndexRule(IndexRule):
     def end(self) -> None:
         for number, entry in self.open:
             self._refuse(number, entry, f"the segment ends with offset {self.last_offset}")
-        for number in range(self.next, len(self.index)):
-            self._refuse(number, self.index[number], "the segment ends before it")
+        for number in _kept_of(self, "TWL203"):
+            entry = self.index[number]
+            what = f"offset {entry.offset} at position {entry.position}: the segment ends before it"
+            self.problems.keep(self.index.at(number), "TWL203", what)
 
     def _refuse(self, number: int, entry: OffsetEntry, why: str) -> None:
         what = f"offset {entry.offset} at position {entry.position}: {why}"
-        self.say(self.index.at(number), "TWL203", what)
+        self.problems.add(self.index.at(number), "TWL203", what)
 
 
 class TimeIndexRule(IndexRule):
@@ -95,11 +94,11 @@ class TimeIndexRule(IndexRule):
         self.index = index
         self.next = 0
         self.latest = -1
-        for number in range(1, len(index)):
-            before, entry = index[number - 1], index[number]
-            if not (before.timestamp < entry.timestamp and before.offset <= entry.offset):
+        for number in index.not_ascending():
+            if self.problems.has_room("TWL202", index.at(number)):
+                before, entry = index[number - 1], index[number]
                 what = f"{entry.timestamp} at {entry.offset}, after {before.timestamp} at {before.offset}"
-                self.say(index.at(number), "TWL202", what)
+                self.problems.keep(index.at(number), "TWL202", what)
 
     def see(self, seen: Seen) -> None:
         batch = seen.batch
@@ -109,17 +108,18 @@ class TimeIndexRule(IndexRule):
             self.next += 1
 
     def end(self) -> None:
-        for number in range(self.next, len(self.index)):
+        for number in _kept_of(self, "TWL212"):
             timestamp, offset = self.index[number]
-            self.say(self.index.at(number), "TWL212", f"{timestamp} at offset {offset}: the segment ends before it")
+            what = f"{timestamp} at offset {offset}: the segment ends before it"
+            self.problems.keep(self.index.at(number), "TWL212", what)
 
     def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
         timestamp, offset = entry
         if self.latest > timestamp:
-            self.say(at, "TWL211", f"{timestamp} at offset {offset}: there is {self.latest} at or before it")
+            self.problems.add(at, "TWL211", f"{timestamp} at offset {offset}: there is {self.latest} at or before it")
         elif self.latest < timestamp or offset < base_offset:
             what = f"there is nothing later than {self.latest}" if self.latest < timestamp else "no batch has it"
-            self.say(at, "TWL212", f"{timestamp} at offset {offset}: {what}")
+            self.problems.add(at, "TWL212", f"{timestamp} at offset {offset}: {what}")
 
 
 class TransactionIndexRule(IndexRule):
@@ -136,13 +136,23 @@ class TransactionIndexRule(IndexRule):
     def end(self) -> None:
         for at, entry in self.entries_left.values():
             what = f"producer {entry.producer_id}, offset {entry.last_offset}: there is no abort marker of its there"
-            self.say(at, "TWL222", what)
+            self.problems.add(at, "TWL222", what)
 
 
-def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError]]]:
+def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
+    """The entries that no batch has settled, of which each breaks a rule: those whose problems are kept."""
+    number, count = rule.next, len(rule.index)
+    while number < count and rule.problems.has_room(id, rule.index.at(number)):
+        yield number
+        number += 1
+    if number + 1 < count:
+        rule.problems.has_room(id, rule.index.at(number), count - number - 1)
+
+
+def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
     """The rules for the files beside a segment, and files that can't be read, with their errors."""
     rules: list[IndexRule] = []
-    faults: list[tuple[Any, LogError]] = []
+    faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (
         ("index", lambda path, base: OffsetIndexRule(OffsetIndex(path, base))),
         ("timeindex", lambda path, base: TimeIndexRule(TimeIndex(path, base))),
@@ -154,6 +164,6 @@ def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogE
             continue
         try:
             rules.append(make(path, segment.base_offset or 0))
-        except LogError as error:
+        except (LogError, LogPathError) as error:
             faults.append((path, error))
     return rules, faults

@@ -11,15 +11,20 @@ entries are never looked at.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from os import SEEK_END
 from pathlib import Path
 from struct import Struct
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.archive import archive
-from tagwire.log.errors import LogPathError, refuse
+from tagwire.log.errors import LogLimitError, LogPathError, refuse
 
 __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
+
+
+_MOST_BYTES: Final = 1 << 26
+"""Of an index: sixteen times what one has that points to a batch every 4096 bytes of the largest segment."""
 
 
 class OffsetEntry(NamedTuple):
@@ -45,12 +50,20 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
 
-def read_file(path: Path) -> bytes:
-    """All of a small file. Raises LogPathError."""
+def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
+    """All of a small file. Raises LogPathError; LogLimitError under this rule for one that is longer than `most`.
+
+    Brokers keep these files small. One that is not was made to be a hole of gigabytes, or is no such file.
+    """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(most + 1) if file.seek(0, SEEK_END) <= most and not file.seek(0) else None
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+    if data is None or len(data) > most:
+        found, expected = f"more than {most} bytes", f"at most {most}, as a file of this kind has"
+        raise LogLimitError(str(path), rule, offset=most, found=found, expected=expected)
+    return data
 
 
 class _Index:
@@ -61,7 +74,7 @@ class _Index:
     def __init__(self, path: Path, base_offset: int) -> None:
         self.path = path
         self.base_offset = base_offset
-        self._data = read_file(path)
+        self._data = read_file(path, "TWL201")
         width = self.LAYOUT.size
         whole = len(self._data) // width * width
         if whole != len(self._data):
@@ -79,6 +92,18 @@ class _Index:
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
+    def not_ascending(self) -> Iterator[int]:
+        """The entries that are not above the one before them. No object is made of an entry that is."""
+        before: tuple[int, ...] = ()
+        for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
+            if before and not self._ascends(before, entry):
+                yield number
+            before = entry
+
+    @staticmethod
+    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
+        raise NotImplementedError
+
     def at(self, index: int) -> int:
         """Where in the file an entry stands."""
         return index * self.LAYOUT.size
@@ -88,6 +113,10 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     """The entries of an `.index` file, with offsets as the log has them."""
 
     LAYOUT = Struct(">ii")
+
+    @staticmethod
+    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
+        return before[0] < entry[0] and before[1] < entry[1]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -105,6 +134,10 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     """The entries of a `.timeindex` file, with offsets as the log has them."""
 
     LAYOUT = Struct(">qi")
+
+    @staticmethod
+    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
+        return before[0] < entry[0] and before[1] <= entry[1]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -125,7 +158,7 @@ def read_transaction_index(path: Path) -> list[AbortedTransaction]:
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
     """Each entry with its place in the file. Raises LogError."""
-    data = read_file(path)
+    data = read_file(path, "TWL201")
     aborted: Any = archive()["AbortedTxn"]
     position = 0
     while position < len(data):

@@ -24,7 +24,7 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.shown import shown
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "with_next"]
 
 
 class Partition:
@@ -169,3 +169,8 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"<partition {self.path}>"
+
+
+def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
+    """Each segment with the one behind it; with None the last. A partition may have no segment at all."""
+    return zip(segments, (*segments[1:], None), strict=False)

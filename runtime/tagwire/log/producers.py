@@ -22,7 +22,7 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
 
     Raises LogError.
     """
-    data = read_file(path)
+    data = read_file(path, _RULE)
     cls: Any = archive()["ProducerSnapshot"]
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
     if len(data) < _CRC_END or version not in cls.VERSIONS:

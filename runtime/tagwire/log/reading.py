@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import LogPathError
 from tagwire.log.partition import Partition
 from tagwire.log.segment import Segment
-from tagwire.records import RecordBatch, format_of
-
-if TYPE_CHECKING:
-    from tagwire.record_format import RecordFormat
-    from tagwire.records import Format
+from tagwire.records import RecordBatch
+from tagwire.records.format_set import AUTO, Formats, format_set
 
 __all__ = ["read"]
 
@@ -21,8 +17,9 @@ __all__ = ["read"]
 def read(
     path: str | Path,
     start_offset: int | None = None,
-    format: "str | Format | type[RecordFormat]" = "auto",
+    format: Formats = AUTO,
     *,
+    only: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     partial: bool = False,
     from_log_start: bool = False,
@@ -30,7 +27,7 @@ def read(
     """The batches of a segment file, or of a partition's folder, in the order of their offsets.
 
     From the batch on that has `start_offset`, or the next one where compaction
-    left none; the batch may begin before it. `format` as for
+    left none; the batch may begin before it. `format` and `only` as for
     `tagwire.records.read_batches`. With `from_log_start`, nothing that the
     folder's log-start-offset-checkpoint says is deleted (a folder only). With
     `partial`, a batch that is cut off at the end of the log is left out. Zeros
@@ -40,11 +37,10 @@ def read(
     Raises LogPathError at once where there is no log, FormatError for an unknown
     name, and while reading LogError at the first batch that is not right.
     """
-    if format != "auto":
-        format_of(format)
+    formats = format_set(format, only=only)
     where = Path(path)
     if not where.is_dir():
-        return Segment(where).batches(start_offset, format, limits, partial=partial)
+        return Segment(where).batches(start_offset, formats, limits, partial=partial)
     if not is_partition(where.absolute()):
         raise LogPathError(f"{where}: there is no segment in it; name a segment, or the folder of a partition")
-    return Partition(where).batches(start_offset, format, limits, partial=partial, from_log_start=from_log_start)
+    return Partition(where).batches(start_offset, formats, limits, partial=partial, from_log_start=from_log_start)

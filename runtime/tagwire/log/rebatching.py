@@ -10,11 +10,12 @@ and no offset that a batch had in its range falls out of all ranges.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch, format_of
+from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.moving import Movable, movable, new_run
 from tagwire.varint import uvarint_bytes
 
@@ -58,21 +59,15 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
-def rebatched(
-    batches: Placed, size: BatchSize, to: Format | None = None, format: Any = "auto", file: str = ""
-) -> Iterator[Piece]:
+def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: str = "") -> Iterator[Piece]:
     """The batches of a segment with their records in batches of this size, in the format that they had.
 
     Batches that were made new are not packed yet. `to` is the format that they are meant for, whose records are
     measured; their own unless given. Raises LogError for records that can't be read.
     """
-    known = None if format == "auto" else format_of(format)
     group: _Group | None = None
     for position, batch in batches:
-        try:
-            source = _source(batch, to)
-        except DecodeError as error:
-            raise placed(error, file, "TWL106", position) from None
+        source = _Source(batch, file, position, to)
         if batch.is_control or not source.left:
             if group:
                 yield group.piece()
@@ -84,7 +79,7 @@ def rebatched(
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, key, batch.base_offset, size, known or batch.described_by, to)
+            group = _Group(position, batch, key, batch.base_offset, size, batch.described_by, to)
             group.take(source)
         else:
             group.whole = None
@@ -103,42 +98,52 @@ def rebatched(
 
 
 class _Source:
-    """The records of a batch on their way: where native code can move them, and as objects otherwise."""
+    """The records of a batch on their way: where native code can move them, and as objects, one at a time, otherwise.
 
-    def __init__(self, batch: RecordBatch, moved: Movable | None) -> None:
+    Raises LogError for records that can't be read.
+    """
+
+    def __init__(self, batch: RecordBatch, file: str, position: int, to: Format | None) -> None:
+        is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
         self.batch = batch
-        self.moved = moved
-        self._records = list(batch) if moved is None else []
-        self._taken = 0
+        self._place = file, "TWL106", position
+        self._next: Record | None = None
+        try:
+            self.moved = movable(batch) if is_moved else None
+            self._left = len(batch)
+        except DecodeError as error:
+            raise placed(error, *self._place) from None
+        self._reading: Iterator[Record] | None = None
 
     @property
     def left(self) -> int:
         """How many have not been taken."""
-        return len(self._records) - self._taken if self.moved is None else self.moved.left
+        return self._left if self.moved is None else self.moved.left
 
     @property
     def next_offset(self) -> int:
         """The offset of the next one."""
         if self.moved is not None and self.moved.next_offset is not None:
             return self.moved.next_offset
-        return self.records()[0].offset
+        return self.next().offset
 
-    def records(self) -> list[Record]:
-        """Those that are left, as objects; from now on they all are."""
-        if self.moved is not None:
-            self._records = list(self.batch)
-            self._taken, self.moved = len(self._records) - self.moved.left, None
-        return self._records[self._taken :]
+    def next(self) -> Record:
+        """The next one as an object; from now on they all are."""
+        if self._next is not None:
+            return self._next
+        try:
+            if self._reading is None:
+                self._reading = islice(self.batch, self._left - self.left, None)
+                self._left, self.moved = self.left, None
+            self._next = next(self._reading)
+        except DecodeError as error:
+            raise placed(error, *self._place) from None
+        return self._next
 
-    def took(self, count: int) -> None:
-        """So many of `records` have been taken."""
-        self._taken += count
-
-
-def _source(batch: RecordBatch, to: Format | None) -> _Source:
-    """Raises DecodeError for records that can't be read."""
-    is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
-    return _Source(batch, movable(batch) if is_moved else None)
+    def took(self) -> None:
+        """The next one has been taken."""
+        self._next = None
+        self._left -= 1
 
 
 class _Group:
@@ -198,13 +203,9 @@ class _Group:
             built, self.run = self._built() if len(self.run) else (), None
             for record in built:
                 self.add(record)
-        taken = 0
-        for record in source.records():
-            if not self.has_room(record):
-                break
-            self.add(record)
-            taken += 1
-        source.took(taken)
+        while source.left and self.has_room(source.next()):
+            self.add(source.next())
+            source.took()
 
     def has_room(self, record: Record) -> bool:
         if not self.records:
@@ -247,6 +248,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
         "is_transactional": batch.is_transactional,
         "is_control": batch.is_control,
         "delete_horizon_ms": batch.delete_horizon_ms,
+        "as_read": True,
     }
     return BatchBuilder(format, **settings | changes)
 

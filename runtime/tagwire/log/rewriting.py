@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
-from tagwire.log.batch_rules import Seen
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.log.batch_rules import Seen, refuse_far
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
-from tagwire.log.errors import placed
+from tagwire.log.errors import placed, unwritable
 from tagwire.log.segment import Segment
 from tagwire.log.survey import modified_ms
 from tagwire.log.transactions import Transactions
@@ -106,7 +106,7 @@ class Rewriter:
         kinds = index_kinds(group[0])
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]
-        status = group[-1].path.stat()
+        status = group[-1].status()
         for kind in BESIDE:
             path = writer.path.with_suffix(f".{kind}")
             if not writer.size and not is_first:
@@ -140,6 +140,7 @@ class Rewriter:
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
         for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
+            refuse_far(str(segment.path), position, batch, segment.base_offset or 0)
             yield position, batch
             if self.tell:
                 self.tell(batch.size)
@@ -162,5 +163,7 @@ class Placed:
     def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
         if isinstance(error, DecodeError):
             raise placed(error, str(self.segment.path), "TWL106", self.position) from None
+        if isinstance(error, EncodeError):
+            raise unwritable(error, str(self.segment.path), self.position) from None
         if isinstance(error, CompactionError):
             raise CompactionError(f"{self.segment.path}: {error}") from None

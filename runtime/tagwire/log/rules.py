@@ -1,10 +1,12 @@
 """The rules that logs are held against, each with its id: what `verify` reports and `LogError.rule` names."""
 
+from collections import Counter
 from typing import Final, NamedTuple
 
-__all__ = ["RULES", "Problem"]
+__all__ = ["RULES", "Problem", "Problems"]
 
 RULES: Final = {
+    "TWL100": "a file can be read, and does not become shorter meanwhile",
     "TWL101": "a batch is whole: its length does not go beyond the end of the file",
     "TWL102": "a batch's length is at least that of its head",
     "TWL103": "a batch has a magic byte that is known",
@@ -42,3 +44,45 @@ class Problem(NamedTuple):
     """Byte in the file; in a file of text, that of the line."""
     rule: str
     message: str
+
+
+_MOST: Final = 1000
+"""Problems of one rule in one file that are kept."""
+
+
+class Problems:
+    """What is wrong in one file: the first problems of each rule, and how many there are besides.
+
+    A file of ten megabytes may have a million of them. A list of all would take gigabytes, and says no more.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[Problem] = []
+        self._counts = Counter[str]()
+        self._first_left: dict[str, int] = {}
+
+    def has_room(self, rule: str, position: int, count: int = 1) -> bool:
+        """Count so many problems, of which the first is there; whether that one is to be added."""
+        before = self._counts[rule]
+        self._counts[rule] = before + count
+        if before < _MOST:
+            return True
+        self._first_left.setdefault(rule, position)
+        return False
+
+    def add(self, position: int, rule: str, message: str) -> None:
+        """Add a problem, if there is room."""
+        if self.has_room(rule, position):
+            self.keep(position, rule, message)
+
+    def keep(self, position: int, rule: str, message: str) -> None:
+        """Add a problem that `has_room` has counted."""
+        self._kept.append(Problem(position, rule, message))
+
+    def rows(self) -> list[Problem]:
+        """The problems that were kept, and behind them a row for each rule that has more."""
+        more = [
+            Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
+            for rule, position in self._first_left.items()
+        ]
+        return [*self._kept, *more]

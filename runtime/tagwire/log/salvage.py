@@ -12,8 +12,8 @@ the log.
 """
 
 import shutil
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,13 +21,14 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules
 from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError
-from tagwire.log.partition import Partition
-from tagwire.log.rules import Problem
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.file_bytes import open_file
+from tagwire.log.partition import Partition, with_next
+from tagwire.log.rules import Problem, Problems
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
-from tagwire.log.verify import leader_epoch_problems, problem_of
+from tagwire.log.verify import leader_epoch_problems, problem_of, unread
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter
 
@@ -93,8 +94,7 @@ class _Salvage:
         self.epochs: list[_EpochRun] = []
 
     def partition(self, partition: Partition) -> Iterator[SalvageReport]:
-        following = (*partition.segments[1:], None)
-        for segment, after in zip(partition.segments, following, strict=True):
+        for segment, after in with_next(partition.segments):
             yield self.segment(segment, after.base_offset if after else None)
         for snapshot in partition.metadata_snapshots:
             yield self.snapshot(snapshot)
@@ -103,51 +103,69 @@ class _Salvage:
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
         """Keep the whole batches of a segment, below the offset that the next one begins with."""
-        problems: list[Problem] = []
+        self._problems = Problems()
+        self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
-        with mapped(segment.path) as data:
-            scan = Scan(str(segment.path), data, self.format, self.limits)
-            end = min(base + _RELATIVE_OFFSETS, base + _RELATIVE_OFFSETS if next_base is None else next_base)
-            chosen = self._choose(scan, max(base, self.last_offset + 1), end, problems)
-            kinds = {kind for kind in _INDEXES if segment.beside(kind)}
-            batches = records = 0
-            rules = BatchRules([])
-            with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
-                for place in chosen:
-                    batch = scan.batch(place.position)
-                    seen = rules.check(place.position, batch, None)
-                    writer.append(seen)
-                    self._epoch(batch.partition_leader_epoch, batch.base_offset)
-                    batches, records = batches + 1, records + seen.records
-                    self.last_offset = batch.last_offset
-            lost = sum(problem[1] - problem[0] for problem in self._lost)
-            kept = problems + rules.problems
-            return SalvageReport(segment.path, batches, records, writer.size, lost, sorted(kept))
+        kinds = {kind for kind in _INDEXES if segment.beside(kind)}
+        end = min(base + _RELATIVE_OFFSETS, base + _RELATIVE_OFFSETS if next_base is None else next_base)
+        with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
+            try:
+                with open_file(segment.path) as data:
+                    scan = Scan(str(segment.path), data, self.format, self.limits)
+                    self._keep(scan, self._choose(scan, max(base, self.last_offset + 1), end), writer)
+            except LogPathError as error:  # the other segments may be whole
+                self._unread(segment, writer.size, error)
+        problems = sorted(self._problems.rows())
+        return SalvageReport(segment.path, self._kept_batches, self._kept_records, writer.size, self._lost, problems)
 
-    def _choose(self, scan: Scan, begin: int, end: int, problems: list[Problem]) -> list[_Place]:
+    def _keep(self, scan: Scan, places: Iterable[_Place], writer: SegmentWriter) -> None:
+        rules = BatchRules([])
+        rules.problems = self._problems
+        for place in places:
+            batch = scan.batch(place.position)
+            seen = rules.check(place.position, batch, None)
+            writer.append(seen)
+            self._epoch(batch.partition_leader_epoch, batch.base_offset)
+            self._kept_batches, self._kept_records = self._kept_batches + 1, self._kept_records + seen.records
+            self.last_offset = batch.last_offset
+
+    def _choose(self, scan: Scan, begin: int, end: int) -> list[_Place]:
         """The places of the batches to keep; the others are problems."""
-        self._lost: list[tuple[int, int]] = []
         places = []
-        for piece in pieces(scan):
-            if isinstance(piece, Damage):
-                problems.append(problem_of(piece.error, skipped=(piece.position, piece.end)))
-                self._lost.append((piece.position, piece.end))
-                stop = piece.end
-            else:
-                batch = piece.batch
-                stop = piece.position + batch.size
-                places.append(_Place(piece.position, stop, batch.base_offset, batch.last_offset))
-            if self.tell:
-                self.tell(stop - piece.position)
+        try:
+            for piece in pieces(scan):
+                if isinstance(piece, Damage):
+                    self._lose(problem_of(piece.error, skipped=(piece.position, piece.end)), piece.end - piece.position)
+                    stop = piece.end
+                else:
+                    batch = piece.batch
+                    stop = piece.position + batch.size
+                    places.append(_Place(piece.position, stop, batch.base_offset, batch.last_offset))
+                if self.tell:
+                    self.tell(stop - self._reached)
+                self._reached = stop
+        except LogPathError as error:  # what was read before it is whole
+            text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
+            self._lose(Problem(self._reached, "TWL100", text), len(scan.data) - self._reached)
         chosen = ascending([place for place in places if begin <= place.first <= place.last < end])
         kept = {place.position for place in chosen}
         for place in places:
             if place.position not in kept:
                 what = f"offsets {place.first} to {place.last} are not where they belong"
                 skipped = f"bytes {place.position} to {place.end} are skipped"
-                problems.append(Problem(place.position, "TWL108", f"{what}; {skipped}"))
-                self._lost.append((place.position, place.end))
+                self._lose(Problem(place.position, "TWL108", f"{what}; {skipped}"), place.end - place.position)
         return chosen
+
+    def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
+        try:
+            size = segment.size
+        except LogPathError:  # it is gone
+            size = 0
+        self._lose(unread(segment.path, error, self._reached), max(size - kept - self._lost, 0))
+
+    def _lose(self, problem: Problem, lost: int) -> None:
+        self._problems.add(*problem)
+        self._lost += lost
 
     def _epoch(self, epoch: int, offset: int) -> None:
         if epoch < 0:
@@ -163,6 +181,8 @@ class _Salvage:
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
                 batches, records = batches + 1, records + sum(1 for _ in batch)
+        except LogPathError as error:
+            return SalvageReport(snapshot.path, 0, 0, 0, 0, [unread(snapshot.path, error, 0)])
         except LogError as error:
             return SalvageReport(snapshot.path, 0, 0, 0, snapshot.size, [problem_of(error, (0, snapshot.size))])
         shutil.copyfile(snapshot.path, self.folder / snapshot.path.name)
@@ -174,7 +194,7 @@ class _Salvage:
             return
         try:
             known = [] if leader_epoch_problems(path) else read_leader_epochs(path)
-        except LogError:
+        except (LogError, LogPathError):
             known = []
         agreed = sum(run.batches for run in self.epochs if _epoch_at(known, run.offset) in (None, run.epoch))
         if known and agreed * 2 >= sum(run.batches for run in self.epochs):
@@ -192,14 +212,15 @@ class _Salvage:
         if path.is_file():
             try:
                 read_properties(path)
-            except LogError:
+            except (LogError, LogPathError):
                 return
             shutil.copyfile(path, self.folder / path.name)
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """The epoch of an offset; None below the first start, where records may be deleted."""
-    return max((start.epoch for start in known if start.start_offset <= offset), default=None)
+    """The epoch of an offset, by starts that ascend; None below the first one, where records may be deleted."""
+    at = bisect_right(known, offset, key=lambda start: start.start_offset)
+    return known[at - 1].epoch if at else None
 
 
 def ascending(places: list[_Place]) -> list[_Place]:

@@ -1,5 +1,6 @@
 """A segment: a file of batches, with its indexes beside it."""
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -7,10 +8,11 @@ from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.file_bytes import open_file
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import log_file
 from tagwire.log.placed_batch import PlacedBatch
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
 __all__ = ["Segment"]
@@ -32,8 +34,15 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
-        return self.path.stat().st_size
+        """Bytes of the file. Raises LogPathError where it is gone."""
+        return self.status().st_size
+
+    def status(self) -> os.stat_result:
+        """What the system says of the file. Raises LogPathError where it is gone."""
+        try:
+            return self.path.stat()
+        except OSError as error:
+            raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
 
     def batches(
         self,
@@ -60,14 +69,14 @@ class Segment:
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
         """As `batches`, each with its position in the file; faults in its records have their offset in the batch."""
-        with mapped(self.path) as data:
+        with open_file(self.path) as data:
             scan = Scan(str(self.path), data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
             yield from scan.batches(position, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
         """The offset behind the last batch, by the batches' heads; None for a segment without one."""
-        with mapped(self.path) as data:
+        with open_file(self.path) as data:
             last = None
             for place in Scan(str(self.path), data, format).places():
                 last = place.last_offset

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -10,6 +10,11 @@ from tagwire.log.errors import placed
 from tagwire.log.segment import Segment
 
 __all__ = ["SegmentStat", "stat"]
+
+_COUNTS: Final = (
+    *("bytes", "batches", "records", "record_bytes", "transactional", "control", "append_time", "delete_horizon"),
+    *("empty", "tombstones", "with_headers", "unflagged"),
+)
 
 
 class SegmentStat:
@@ -27,9 +32,17 @@ class SegmentStat:
         self.codecs: Counter[str] = Counter()
         self.transactional = 0
         self.control = 0
+        self.append_time = 0
+        """Batches whose timestamps are the broker's."""
+        self.delete_horizon = 0
+        """Batches that say until when their tombstones stay."""
         self.empty = 0
         """Batches that compaction has emptied."""
         self.tombstones = 0
+        self.with_headers = 0
+        """Records, and so on."""
+        self.unflagged = 0
+        """Null values without the tombstone flag, in formats that have it: compaction keeps them."""
         self.producers: set[int] = set()
         self.first_offset: int | None = None
         self.end_offset: int | None = None
@@ -39,7 +52,7 @@ class SegmentStat:
 
     def add(self, other: "SegmentStat") -> None:
         """Count what another one has counted."""
-        for name in ("bytes", "batches", "records", "record_bytes", "transactional", "control", "empty", "tombstones"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.formats += other.formats
         self.codecs += other.codecs
@@ -61,8 +74,12 @@ class SegmentStat:
             "codecs": dict(self.codecs),
             "transactionalBatches": self.transactional,
             "controlBatches": self.control,
+            "appendTimeBatches": self.append_time,
+            "deleteHorizonBatches": self.delete_horizon,
             "emptyBatches": self.empty,
             "tombstones": self.tombstones,
+            "recordsWithHeaders": self.with_headers,
+            "nullsWithoutFlag": self.unflagged,
             "producers": len(self.producers),
             "firstOffset": self.first_offset,
             "endOffset": self.end_offset,
@@ -86,6 +103,8 @@ def stat(
         found.codecs[batch.compression] += 1
         found.transactional += batch.is_transactional
         found.control += batch.is_control
+        found.append_time += batch.timestamp_type == "append"
+        found.delete_horizon += batch.delete_horizon_ms is not None
         if batch.producer_id >= 0:
             found.producers.add(batch.producer_id)
         found.first_offset = _known(min, found.first_offset, batch.base_offset)
@@ -96,6 +115,8 @@ def stat(
                 found.records += 1
                 found.record_bytes += len(record.key or b"") + len(record.value or b"")
                 found.tombstones += record.is_tombstone and not batch.is_control
+                found.with_headers += record.headers != ()
+                found.unflagged += record.value is None and record.tombstone is False
                 if record.timestamp >= 0:
                     found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
                     found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)

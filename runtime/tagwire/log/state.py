@@ -9,7 +9,7 @@ The partitions of a topic hold different keys, so several of them are one state.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -20,6 +20,7 @@ from tagwire.log.keyed_state import KeyedState
 from tagwire.log.partition import Partition
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
     from tagwire.registry import Registry
@@ -37,51 +38,65 @@ def state(
     partitions: Iterable[Partition],
     registry: "Registry",
     *,
+    format: Formats = AUTO,
     limits: Limits = DEFAULT_LIMITS,
     tell: Tell | None = None,
 ) -> dict[str, Any]:
     """The state of the internal topics among these partitions, as what JSON can hold; other topics are passed over.
 
-    Of `groups`, `transactions`, `sharePartitions` and `cluster` it has those whose topic is there. Raises LogError.
+    Of `groups`, `transactions`, `sharePartitions` and `cluster` it has those whose topic is there. `format` as for
+    `tagwire.records.read_batches`. Raises LogError, FormatError.
     """
     by_log: dict[str, list[Partition]] = {}
     for partition in partitions:
         if partition.topic in INTERNAL_TOPICS and not partition.state:
             by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
+    reading = _Reading(registry, format_set(format), limits, tell)
     found = {}
     for log, name in STATES.items():
         if log in by_log:
-            found[name] = _state(log, by_log[log], registry, limits, tell)
+            found[name] = _state(log, by_log[log], reading)
     return found
 
 
-def _state(log: str, partitions: list[Partition], registry: "Registry", limits: Limits, tell: Tell | None) -> Any:
+class _Reading(NamedTuple):
+    """How batches and their records are read."""
+
+    registry: "Registry"
+    formats: FormatSet
+    limits: Limits
+    tell: Tell | None
+
+
+def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
-            for _, entry, _ in _placed_entries(_cluster_segments(partition), log, registry, limits, tell):
+            for _, entry, _ in _placed_entries(_cluster_segments(partition), log, reading):
                 cluster.add(entry)
         return cluster.to_json()
     if log == "share":
-        read = (_placed_entries(partition.segments, log, registry, limits, tell) for partition in partitions)
+        read = (_placed_entries(partition.segments, log, reading) for partition in partitions)
         return share_partitions(entry for each in read for _, entry, _ in each)
     states = []
     for partition in partitions:
         states.append(KeyedState())
-        for offset, entry, producer in _placed_entries(partition.segments, log, registry, limits, tell):
+        for offset, entry, producer in _placed_entries(partition.segments, log, reading):
             states[-1].add(offset, entry, producer)
     kept = [entry for each in states for entry in each.entries()]
     pending = [entry for each in states for entry in each.pending()]
-    return groups(kept, pending, registry) if log == "group" else transactions(kept)
+    return groups(kept, pending, reading.registry) if log == "group" else transactions(kept)
 
 
-def entries(partition: Partition, registry: "Registry", *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Entry]:
+def entries(
+    partition: Partition, registry: "Registry", *, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[Entry]:
     """Every record of an internal topic's partition as messages. Raises LogError, LogPathError for another topic."""
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(f"{partition.path}: its records are no messages that are known; those of {known} are")
     log = INTERNAL_TOPICS[partition.topic]
-    for _, entry, _ in _placed_entries(partition.segments, log, registry, limits, None):
+    for _, entry, _ in _placed_entries(partition.segments, log, _Reading(registry, format_set(format), limits, None)):
         yield entry
 
 
@@ -99,11 +114,12 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _placed_entries(
-    segments: Iterable[Segment], log: str, registry: "Registry", limits: Limits, tell: Tell | None
+    segments: Iterable[Segment], log: str, reading: _Reading
 ) -> Iterator[tuple[int, Entry, int | None]]:
     """Each entry with its offset, and the producer of its transaction or marker."""
+    registry, formats, limits, tell = reading
     for segment in segments:
-        for position, batch in segment.placed_batches(limits=limits):
+        for position, batch in segment.placed_batches(format=formats, limits=limits):
             producer = batch.producer_id if batch.is_transactional else None
             for record in batch:
                 try:

@@ -19,7 +19,7 @@ __all__ = ["Bounds", "Survey", "modified_ms", "survey"]
 
 def modified_ms(segment: Segment) -> int:
     """When a segment was last written to."""
-    return segment.path.stat().st_mtime_ns // 1_000_000
+    return segment.status().st_mtime_ns // 1_000_000
 
 
 class Survey:

@@ -12,20 +12,21 @@ from typing import Any, Final, NamedTuple
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen, overlaps, zeros
 from tagwire.log.checkpoints import (
+    check_offsets,
     placed_leader_epochs,
     read_json,
-    read_offsets,
     read_properties,
 )
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError
+from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.file_bytes import open_file
 from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
 from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.names import log_file
-from tagwire.log.partition import Partition
+from tagwire.log.partition import Partition, with_next
 from tagwire.log.producers import read_producer_snapshot
-from tagwire.log.rules import Problem
-from tagwire.log.scan import Scan, mapped
+from tagwire.log.rules import Problem, Problems
+from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import Transactions
 
@@ -64,12 +65,12 @@ def verify_partition(
     """
     try:
         epochs = partition.leader_epochs
-    except LogError:  # reported with its file
+    except (LogError, LogPathError):  # reported with its file
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
     segments = partition.segments
-    for segment, following in zip(segments, (*segments[1:], None), strict=True):
+    for segment, following in with_next(segments):
         yield from verifier.segment(segment, following)
     for snapshot in partition.metadata_snapshots:
         yield from _Verifier(BatchRules([]), format, limits, tell).segment(snapshot, None)
@@ -100,44 +101,47 @@ class _Verifier:
         """The reports of a segment and of what stands beside it."""
         beside, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
-        with mapped(segment.path) as data:
-            scan = Scan(str(segment.path), data, self.format, self.limits)
-            report = self._batches(segment, scan, beside)
-            if following is not None:
-                report.problems.extend(zeros(self._end, len(data)))
-                report.problems.extend(overlaps(self.rules.last_offset, following.base_offset))
-        yield report
+        self.rules.problems = problems = Problems()
+        self._batches = self._records = self._end = 0
+        try:
+            with open_file(segment.path) as data:
+                self._read(segment, Scan(str(segment.path), data, self.format, self.limits), beside)
+                if following is not None:
+                    for problem in zeros(self._end, len(data)):
+                        problems.add(*problem)
+                    for problem in overlaps(self.rules.last_offset, following.base_offset):
+                        problems.add(*problem)
+        except LogPathError as error:
+            problems.add(*unread(segment.path, error, self._end))
+        yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
         for rule in beside:
-            yield FileReport(rule.path, 0, 0, rule.path.stat().st_size, rule.problems)
-        for path, error in faults:
-            yield FileReport(path, 0, 0, path.stat().st_size, [problem_of(error)])
+            yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
+        for path, fault in faults:
+            yield FileReport(path, 0, 0, _size(path), [_fault(path, fault)])
 
-    def _batches(self, segment: Segment, scan: Scan, beside: list[IndexRule]) -> FileReport:
+    def _read(self, segment: Segment, scan: Scan, beside: list[IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
-        batches = records = 0
-        self._end = 0
-        self.rules.problems = problems = []
         for piece in pieces(scan):
             if isinstance(piece, Damage):
-                problems.append(problem_of(piece.error, skipped=(piece.position, piece.end)))
+                self.rules.problems.add(*problem_of(piece.error, skipped=(piece.position, piece.end)))
                 end = piece.end
             else:
                 seen = self.rules.check(piece.position, piece.batch, base_offset)
-                batches, records = batches + 1, records + seen.records
-                self._follow(seen, beside, problems)
+                self._batches, self._records = self._batches + 1, self._records + seen.records
+                self._follow(seen, beside, self.rules.problems)
                 end = piece.position + piece.batch.size
             if self.tell:
                 self.tell(end - self._end)
             self._end = end
         for rule in beside:
             rule.end()
-        return FileReport(segment.path, batches, records, len(scan.data), problems)
 
-    def _follow(self, seen: Seen, beside: list[IndexRule], problems: list[Problem]) -> None:
+    def _follow(self, seen: Seen, beside: list[IndexRule], problems: Problems) -> None:
         index = next((each for each in beside if isinstance(each, TransactionIndexRule)), None)
         aborted = self.transactions.see(seen)
         if aborted and not self._unreadable_index:
-            problems.extend(_missing(seen, aborted, index))
+            for problem in _missing(seen, aborted, index):
+                problems.add(*problem)
         for rule in beside:
             rule.see(seen)
 
@@ -158,21 +162,38 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
     return Problem(error.offset, error.rule, text)
 
 
+def unread(path: Path, error: LogPathError, position: int) -> Problem:
+    """A file that can't be read from a position on, as a problem."""
+    return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
+
+
+def _fault(path: Path, error: LogError | LogPathError) -> Problem:
+    return problem_of(error) if isinstance(error, LogError) else unread(path, error, 0)
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file; 0 for one that is gone, as a broker removes files while they are read."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 # ---------------------------------------------------------------- other files
 
 
 def leader_epoch_problems(path: Path) -> list[Problem]:
     """What is wrong in a checkpoint of leader epochs. Raises LogError for what is none."""
-    problems = []
+    problems = Problems()
     before = None
     for at, start in placed_leader_epochs(path):
         if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
             what = (
                 f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"
             )
-            problems.append(Problem(at, "TWL242", what))
+            problems.add(at, "TWL242", what)
         before = start
-    return problems
+    return problems.rows()
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
@@ -191,10 +212,10 @@ _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
     "partition.metadata": _reading(read_properties),
     "quorum-state": _reading(read_json),
     "meta.properties": _reading(read_properties),
-    "log-start-offset-checkpoint": _reading(read_offsets),
-    "recovery-point-offset-checkpoint": _reading(read_offsets),
-    "replication-offset-checkpoint": _reading(read_offsets),
-    "cleaner-offset-checkpoint": _reading(read_offsets),
+    "log-start-offset-checkpoint": _reading(check_offsets),
+    "recovery-point-offset-checkpoint": _reading(check_offsets),
+    "replication-offset-checkpoint": _reading(check_offsets),
+    "cleaner-offset-checkpoint": _reading(check_offsets),
 }
 
 
@@ -209,12 +230,12 @@ def _others(partition: Partition) -> Iterator[FileReport]:
             yield _report(path, _reading(read_producer_snapshot))
         elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
             problem = Problem(0, "TWL204", f"there is no segment that begins at {name.base_offset}")
-            yield FileReport(path, 0, 0, path.stat().st_size, [problem])
+            yield FileReport(path, 0, 0, _size(path), [problem])
 
 
 def _report(path: Path, check: Callable[[Path], list[Problem]]) -> FileReport:
     try:
         problems = check(path)
-    except LogError as error:
-        problems = [problem_of(error)]
-    return FileReport(path, 0, 0, path.stat().st_size, problems)
+    except (LogError, LogPathError) as error:
+        problems = [_fault(path, error)]
+    return FileReport(path, 0, 0, _size(path), problems)

@@ -13,12 +13,13 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.log.convert import Conversion, left_out
+from tagwire.log.convert import Conversion
 from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.rebatching import Piece
 from tagwire.log.segment import Segment
-from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of
+from tagwire.records import Format, RecordBatch, RecordLoss, format_of
+from tagwire.records.conversion import converted_batch, left_out
 
 __all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
 
@@ -156,25 +157,26 @@ class WhatIf:
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
         measure.bytes += piece.source_bytes
-        before = self.against or self.conversion.format_as_it_is(batch)
+        before = self.against or batch.described_by
         after = self.conversion.target(batch)
         why = left_out(batch, after) or left_out(batch, before)
         if why:
             measure.left_out += 1
             self._lose(piece, segment, RecordLoss("records", count, why))
             return
+        losses, file = LossReport(), str(segment.path)
         try:
-            converted, losses = convert(batch, after, compression=codec)
+            converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
             measure.seconds += process_time() - begun
-            reference, _ = convert(batch, before, compression=codec)
-            plain = converted if codec == "none" else convert(batch, after, compression="none")[0]
-            reference_plain = reference if codec == "none" else convert(batch, before, compression="none")[0]
+            reference = converted_batch(batch, before, _ignore, codec)
+            plain = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
+            reference_plain = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
         except EncodeError as error:
             measure.left_out += 1
             measure.refused += 1
             self._lose(piece, segment, RecordLoss(error.path, None, f"refused: {error.reason}"))
             return
-        self.losses.add(losses, str(segment.path), piece.position)
+        self.losses.merge(losses)
         measure.batches += 1
         measure.records += count
         measure.packed_before += reference.size
@@ -199,6 +201,10 @@ class WhatIf:
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
         return found or {"": Measure()}
+
+
+def _ignore(loss: RecordLoss) -> None:
+    """What is lost is told once."""
 
 
 def _head(batch: RecordBatch) -> int:

@@ -4,9 +4,12 @@
     RecordBatch, Record                 what they are
     BatchBuilder, build                 batches out of records
     convert                             one format to another, with what is lost
-    Headers, ProducerRecord, ConsumerRecord
+    decode_records, convert_records     the records that requests and responses carry
+    open_records                        the same, in a trace
+    Headers, IntHeaders, ProducerRecord, ConsumerRecord
     control_record, should_retain       markers; what compaction keeps
     format_of, register, Format         formats by name, and your own
+    FormatSet                           which formats a log may hold
 
 docs/records.md explains them. Packed batches and CRC-32C need the extra
 `records`.
@@ -14,23 +17,29 @@ docs/records.md explains them. Packed batches and CRC-32C need the extra
 
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import BatchBuilder, build
+from tagwire.records.carried import CarriedRecords, convert_records, decode_records
 from tagwire.records.client_records import ConsumerRecord, ProducerRecord
 from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
 from tagwire.records.format import Format
+from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import FormatError, format_names, format_of, register
-from tagwire.records.headers import Headers
+from tagwire.records.headers import Headers, IntHeaders
+from tagwire.records.opening import open_records
 from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
 from tagwire.records.retention import should_retain
 
 __all__ = [
     "BatchBuilder",
+    "CarriedRecords",
     "ConsumerRecord",
     "ControlRecord",
     "Format",
     "FormatError",
+    "FormatSet",
     "Headers",
+    "IntHeaders",
     "ProducerRecord",
     "Record",
     "RecordBatch",
@@ -38,8 +47,11 @@ __all__ = [
     "build",
     "control_record",
     "convert",
+    "convert_records",
+    "decode_records",
     "format_names",
     "format_of",
+    "open_records",
     "read_batches",
     "register",
     "should_retain",

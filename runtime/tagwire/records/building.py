@@ -7,14 +7,17 @@ behind the other, which stay together in what is built (`MessageSet`) and are
 read back one by one.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.compression import pack
 from tagwire.engines import DisagreementError
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout
+from tagwire.layout_framing import key_of
 from tagwire.layout_writer import LayoutWriter, encode
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
@@ -23,15 +26,18 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
-from tagwire.records.record import Header, Record
+from tagwire.records.record import Header, HeaderMap, Record
 from tagwire.shown import shown
 
 if TYPE_CHECKING:
     from tagwire._engine import Gathering
     from tagwire._rebatch import RecordRun
 
-__all__ = ["BatchBuilder", "build"]
+__all__ = ["AT_ONCE", "BatchBuilder", "build"]
 
+AT_ONCE: Final = 1 << 14
+"""Records that are objects at a time, where a batch has more."""
+_INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _IGNORED = "ignore_message_attributes"
 
 
@@ -41,14 +47,17 @@ class BatchBuilder:
     __slots__ = (
         "__weakref__",
         "_gathering",
+        "_has_attributes",
         "_records",
         "append_time",
+        "as_read",
         "base_offset",
         "base_timestamp",
         "compression",
         "delete_horizon_ms",
         "flags",
         "format",
+        "ignore_message_attributes",
         "last_offset",
         "max_timestamp",
         "numbers",
@@ -74,20 +83,28 @@ class BatchBuilder:
         delete_horizon_ms: int | None = None,
         base_timestamp: int | None = None,
         max_timestamp: int | None = None,
+        ignore_message_attributes: bool | None = None,
+        as_read: bool = False,
     ) -> None:
         """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
+
+        With `as_read` the records are copies of what was read: a null value without the tombstone flag, which no
+        producer may write and every reader keeps, is written again as it is.
 
         Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._gathering: Gathering | None = None
         self._records: list[Record] | None = None
+        self._has_attributes: bool | None = None
         self.compression = compression
         self.timestamp_type = timestamp_type
         self.append_time = append_time
         self.base_offset = base_offset
         self.last_offset = last_offset
         self.delete_horizon_ms = delete_horizon_ms
+        self.ignore_message_attributes = ignore_message_attributes
+        self.as_read = as_read
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
         self.numbers = {
@@ -160,6 +177,41 @@ class BatchBuilder:
         self.check()
         return self.batch() if self.format.records is not None else self.messages()
 
+    def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
+        """As `extend` and `build`, but some thousand records are objects at a time: the others are bytes by then.
+
+        In formats with a bit for it, the records' own attributes are left out unless `has_attributes`. Raises
+        EncodeError.
+        """
+        self._records = list(islice(records, AT_ONCE))
+        if len(self._records) < AT_ONCE:
+            return self.build()
+        self.check()
+        self._has_attributes = has_attributes
+        self.base_offset, self.base_timestamp = self.bases(self._records[0])
+        if self.format.records is None:
+            return self.messages(records)
+        head = self.head(self.base_offset, self.base_timestamp)
+        base = self.base_offset, self.base_timestamp
+        written, count = self.in_parts(records, lambda: self.written(head, *base))
+        return self.batch(written, count)
+
+    def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
+        """What `write` makes of the records, and of those that come behind them; and how many there were."""
+        data, count, last, latest = bytearray(), 0, -1, -1
+        while True:
+            try:
+                self.check_records()
+                part = write()
+            except EncodeError as error:
+                raise _later(error, count) from None
+            data += part.data
+            count += len(self.records)
+            last, latest = max(last, part.last_offset), max(latest, part.max_timestamp)
+            if len(self.records) < AT_ONCE or not (following := list(islice(more, AT_ONCE))):
+                return Written(bytes(data), last, latest), count
+            self._records = following
+
     def build_run(self, run: "RecordRun") -> RecordBatch:
         """The batch of records that are bytes already (`tagwire.records.moving`), with this builder's base offset."""
         self.check()
@@ -174,10 +226,17 @@ class BatchBuilder:
         for name, flag in self.flags.items():
             if flag and name not in self.format.bits:
                 self.fail(name, "is set, but the format has no bit for it")
+        self.check_records()
         if self.timestamp_type not in ("create", "append"):
             self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
+
+    def check_records(self) -> None:
+        if not {*map(type, self._records or ())} <= {Record}:
+            for index, record in enumerate(self.records):
+                if Record not in type(record).__mro__:
+                    self.fail(f"records[{index}]", f"{shown(record)} is no Record")
 
     def fail(self, path: str, reason: str) -> NoReturn:
         """Raise the error for a field of the batch."""
@@ -189,12 +248,7 @@ class BatchBuilder:
         """A batch of the records, or of as many that are written already."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
-        head = self.values(
-            base_offset=base_offset,
-            base_timestamp=base_timestamp,
-            attributes=self.batch_attributes(),
-            **self.numbers,
-        )
+        head = self.head(base_offset, base_timestamp)
         codec = self.codec()
         found = self.written(head, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
@@ -208,6 +262,13 @@ class BatchBuilder:
             head[format.fields["count"].name] = self.count() if written is None else count
         return own_batch(format, format.encode_head(head))
 
+    def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
+        """What the head says whatever the records are."""
+        attributes = self.batch_attributes()
+        return self.values(
+            base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
+        )
+
     def top(self, highest: int) -> int:
         """The highest timestamp of the batch, where the records have `highest`."""
         if self.max_timestamp is not None:
@@ -220,6 +281,7 @@ class BatchBuilder:
             found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
             if found is not None:
                 return found
+        self.put_headers_in_order()
         written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
@@ -284,11 +346,21 @@ class BatchBuilder:
         values["compression"] = self.format.codecs.index(self.codec())
         values["timestamp_type"] = int(self.timestamp_type == "append")
         if _IGNORED in bits:
-            values[_IGNORED] = int(not any(record.attributes for record in self.records))
+            values[_IGNORED] = int(self.ignores_attributes())
         number = 0
         for name, value in values.items():
             number = bits[name].put(number, value) if name in bits else number
         return number
+
+    def ignores_attributes(self) -> bool:
+        """Whether records have no attributes of their own: where none has any, unless the builder was told."""
+        has_any = self._has_attributes
+        if has_any is None:
+            has_any = any(record.attributes for record in self.records)
+        if has_any and self.ignore_message_attributes:
+            self.fail(_IGNORED, "is set, but records have attributes")
+        told = self.ignore_message_attributes
+        return not has_any if told is None else told
 
     def element(self, record: Record, base_offset: int, base_timestamp: int) -> dict[str, Any]:
         """A record as the values of its fields."""
@@ -304,12 +376,26 @@ class BatchBuilder:
     def headers(self, record: Record) -> tuple[dict[str, Any], ...]:
         if record.headers and "headers" not in self.format.has:
             self.fail(f"records[{self.records.index(record)}].headers", "are given, but the format has none")
-        return tuple({"key": key, "value": value} for key, value in record.headers)
+        return tuple([{"key": key, "value": value} for key, value in record.headers])
+
+    def put_headers_in_order(self) -> None:
+        """Headers that came as a map have no order of their own: they get that of the format."""
+        order = self.format.header_order
+        if order is None:
+            return
+        for index, record in enumerate(self.records):
+            if isinstance(record.headers, HeaderMap):
+                headers = sorted(record.headers, key=lambda header: key_of(order, {order.field: header[0]}))
+                self.records[index] = record.replace(headers=headers)
 
     def record_attributes(self, record: Record) -> int:
         """A record's attributes with the bits that follow from its other members."""
         bits = self.format.record_bits
         number = record.attributes
+        named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
+        if named:
+            path = f"records[{self.records.index(record)}].attributes"
+            self.fail(path, f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself")
         flags = {
             "key_is_null": record.key is None,
             "value_is_null": record.value is None,
@@ -326,20 +412,21 @@ class BatchBuilder:
                 path = f"records[{self.records.index(record)}].tombstone"
                 self.fail(path, f"is {record.tombstone}, but the format tells a tombstone by its null value alone")
             return number
-        if record.value is None and record.tombstone is False:
+        if record.value is None and record.tombstone is False and not self.as_read:
             path = f"records[{self.records.index(record)}].tombstone"
             self.fail(path, "is False, but the value is null: an old reader would take it for a delete")
         return bit.put(number, int(record.is_tombstone))
 
     # ------------------------------------------------------------ messages
 
-    def messages(self) -> RecordBatch:
-        """A wrapper, or messages one behind the other."""
+    def messages(self, more: Iterator[Record] | None = None) -> RecordBatch:
+        """A wrapper, or messages one behind the other; `more` are records behind those that the builder has."""
         codec = self.codec()
         is_relative = self.format.magic > 0 and codec != "none"
-        found = self.written_messages(self.bases(self.first())[0] if is_relative else 0)
+        base = self.bases(self.first())[0] if is_relative else 0
+        found, count = self.in_parts(more or iter(()), lambda: self.written_messages(base))
         if codec == "none":
-            return MessageSet(found.data, len(self.records), self.format)
+            return MessageSet(found.data, count, self.format)
         if not self.records:
             self.fail("records", "are none, but a wrapper holds at least one message")
         head = self.values(
@@ -352,17 +439,24 @@ class BatchBuilder:
 
     def written_messages(self, base: int) -> Written:
         """The messages, whose offsets are counted from `base`."""
+        self.put_headers_in_order()
         written: Written | Refusal = Refusal.NONE_TRIED
         if self.timestamp_type == "create":
             written = write_natively(self.format, self.records, {}, base, 0)
         if isinstance(written, Written) and self.records:
             return written
-        data = b"".join(
-            [encode(self.format.head, self.message(record, record.offset - base)) for record in self.records]
-        )
+        data = b"".join([self.encoded(index, record, base) for index, record in enumerate(self.records)])
         if written is Refusal.CERTAIN:
             raise DisagreementError(self.format.layout, f"{len(self.records)} records")
         return Written(data, -1, max((record.timestamp for record in self.records), default=-1))
+
+    def encoded(self, index: int, record: Record, base: int) -> bytes:
+        """A message alone. Raises EncodeError with the record's index, which the message's own layout does not know."""
+        message = self.message(record, record.offset - base)
+        try:
+            return encode(self.format.head, message)
+        except EncodeError as error:
+            self.fail(f"records[{index}].{error.path}", error.reason)
 
     def message(self, record: Record, offset: int) -> dict[str, Any]:
         is_appended = self.timestamp_type == "append"
@@ -380,6 +474,13 @@ class BatchBuilder:
         found = {**head, "key": record.key, "value": record.value}
         headers = self.headers(record)
         return {**found, "headers": headers} if headers else found
+
+
+def _later(error: EncodeError, before: int) -> EncodeError:
+    """The same error of records behind so many others."""
+    match = _INDEX.match(error.path)
+    path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
+    return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
 
 
 def build(

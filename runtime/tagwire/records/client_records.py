@@ -1,19 +1,25 @@
 """What producers and consumers hold, with the members that the proposals add.
 
 KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`,
-`is_tombstone`. Header keys are text, or the int32 of KIP-82's first draft; of
-an int key there is one value, and setting it again replaces it. A key that is
+`is_tombstone`. Header keys are text, which may repeat, or the int32 of KIP-82's
+first draft: then there is one value of a key, and setting it again replaces it. A key that is
 a member of a register is written and read by its codec, if it has one.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError
+from tagwire.records.conversion import header_form
+from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
-from tagwire.records.record import Header, HeaderKey, Headerset, Record
+from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
+from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
 from tagwire.register import Register
 from tagwire.shown import shown
+
+if TYPE_CHECKING:
+    from tagwire.records.format import Format
 
 __all__ = ["ConsumerRecord", "ProducerRecord"]
 
@@ -24,12 +30,12 @@ Deserializer = Callable[[bytes], Any]
 class _WithHeaders:
     __slots__ = ("_headers",)
 
-    _headers: list[Header]
+    _headers: Headers | IntHeaders
 
     @property
-    def headers(self) -> Headerset:
-        """Keys and values in their order; int keys ascend as unsigned numbers."""
-        return tuple(self._headers)
+    def headers(self) -> Headers | IntHeaders:
+        """The multimap of text keys or the map of int keys; without any, as its `format` says, else a multimap."""
+        return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
         """The last value of a key; None where there is none.
@@ -37,11 +43,11 @@ class _WithHeaders:
         `deserializer` makes it of the bytes, else the codec of a key of a register.
         Raises DecodeError for bytes that the codec did not write.
         """
-        wanted = _signed(key) if isinstance(key, int) else key
-        for name, value in reversed(self._headers):
-            if name == wanted:
-                return None if value is None else _read(key, value) if deserializer is None else deserializer(value)
-        return None
+        if isinstance(self._headers, IntHeaders):
+            value = self._headers.get(key) if isinstance(key, int) else None
+        else:
+            value = next(reversed(self._headers.get(key)), None) if isinstance(key, str) else None
+        return None if value is None else _read(key, value) if deserializer is None else deserializer(value)
 
 
 class ProducerRecord(_WithHeaders):
@@ -57,37 +63,39 @@ class ProducerRecord(_WithHeaders):
         *,
         partition: int | None = None,
         timestamp: int = -1,
-        headers: Iterable[Header] = (),
+        headers: Iterable[Header] | Mapping[int, bytes] = (),
         tombstone: bool | None = None,
         allow_reserved: bool = False,
+        format: "str | Format | None" = None,
     ) -> None:
         """A null value is a tombstone, as it always was; `tombstone=True` makes any value one.
 
         `allow_reserved` lets `headers` have keys that the proposal reserves.
+        `format` says which kind of headers a record without any has.
         Raises EncodeError for a null value with `tombstone=False`: an old reader
         would take it for a delete.
         """
-        if value is None and tombstone is False:
-            raise EncodeError(
-                "is False, but the value is null: an old reader would take it for a delete",
-                message_name="ProducerRecord",
-                version=None,
-                path="tombstone",
-            )
         self.topic = topic
         self.value = value
         self.key = key
         self.partition = partition
         self.timestamp = timestamp
         self.tombstone = tombstone
-        self._headers = []
-        for name, content in headers:
+        self._check_tombstone()
+        self._headers = IntHeaders() if _has_int_keys(format) else Headers.of_record(())
+        for name, content in header_pairs(headers.items() if isinstance(headers, Mapping) else headers):
             self.set_header(name, content, allow_reserved=allow_reserved)
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether it deletes its key in a compacted topic."""
-        return self.value is None or bool(self.tombstone)
+        """Whether it deletes its key in a compacted topic: by the flag, and without one by the null value."""
+        return self.value is None if self.tombstone is None else self.tombstone
+
+    def _check_tombstone(self) -> None:
+        """A null value that is no tombstone is refused whenever it is seen: both can be set later."""
+        if self.value is None and self.tombstone is False:
+            reason = "is False, but the value is null: an old reader would take it for a delete"
+            raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
 
     def set_header(
         self,
@@ -108,16 +116,19 @@ class ProducerRecord(_WithHeaders):
             self._refuse(key, f"{shown(content)} is no bytes-like object; give a serializer")
         owned = None if content is None else bytes(content)
         if isinstance(key, str):
-            self._headers.append((key, owned))
+            if isinstance(self._headers, IntHeaders):
+                self._refuse(key, "the record has int keys; no format has both")
+            self._headers.add(key, owned)
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
             self._refuse(key, "a header key is a text or an int32")
-        found = None if allow_reserved else range_of(key & 0xFFFFFFFF)
+        if isinstance(self._headers, Headers) and len(self._headers):
+            self._refuse(key, "the record has text keys; no format has both")
+        found = None if allow_reserved else range_of(unsigned_key(key))
         if found is not None and found.reserved:
             self._refuse(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
-        number = _signed(key)
-        others = [header for header in self._headers if header[0] != number]
-        self._headers = sorted([*others, (number, owned)], key=_unsigned)
+        known = self._headers.items() if isinstance(self._headers, IntHeaders) else ()
+        self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
         """The value through the codec of its key; as it is where there is none, or it is bytes already."""
@@ -134,9 +145,13 @@ class ProducerRecord(_WithHeaders):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """The record that a batch takes."""
-        flag = True if self.tombstone else None
-        return Record(offset, self.timestamp, self.key, self.value, self.headers, tombstone=flag)
+        """The record that a batch takes. Raises EncodeError for a null value that is said to be no tombstone.
+
+        Headers with int keys get the order of the batch's format when it is built.
+        """
+        self._check_tombstone()
+        headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
+        return Record(offset, self.timestamp, self.key, self.value, headers, tombstone=self.tombstone)
 
 
 class ConsumerRecord(_WithHeaders):
@@ -153,7 +168,16 @@ class ConsumerRecord(_WithHeaders):
     value: bytes | None
     tombstone: bool | None
 
-    def __init__(self, topic: str, partition: int, record: Record, timestamp_type: str = "create") -> None:
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        record: Record,
+        timestamp_type: str = "create",
+        *,
+        format: "str | Format | None" = None,
+    ) -> None:
+        """`format` is the one that the record was read in: it says which kind of headers a record without any has."""
         values = {
             "topic": topic,
             "partition": partition,
@@ -163,7 +187,7 @@ class ConsumerRecord(_WithHeaders):
             "key": record.key,
             "value": record.value,
             "tombstone": record.tombstone,
-            "_headers": list(record.headers),
+            "_headers": _received(record, format),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -177,9 +201,15 @@ class ConsumerRecord(_WithHeaders):
         return self.value is None if self.tombstone is None else self.tombstone
 
 
-def _signed(key: int) -> int:
-    """An int key as it stands in a batch: an int32, also where it was said as an unsigned number."""
-    return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
+def _has_int_keys(format: "str | Format | None") -> bool:
+    return format is not None and header_form(format_of(format))[0] is int
+
+
+def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
+    """The headers of a record, as its keys are; where it has none, as those of its format would be."""
+    if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
+        return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
+    return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
@@ -198,9 +228,3 @@ def _read(key: HeaderKey, value: bytes) -> Any:
             found=f"{len(value)} bytes that are no {codec}",
             expected=f"what the codec {codec} of the key writes",
         ) from None
-
-
-def _unsigned(header: Header) -> tuple[int, int]:
-    """Int keys ascend, behind the texts."""
-    key = header[0]
-    return (1, key & 0xFFFFFFFF) if isinstance(key, int) else (0, 0)

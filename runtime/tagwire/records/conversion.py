@@ -6,22 +6,28 @@ conversion without losses can be undone: the way back gives the same records
 and the same batch.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from typing import Any, Final
 
 from tagwire.errors import EncodeError
-from tagwire.layout import Array, Layout, Nested, Order, Sized
+from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
 from tagwire.layout_framing import key_of
 from tagwire.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
-from tagwire.records.building import BatchBuilder
+from tagwire.records.building import AT_ONCE, BatchBuilder
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.shown import shown
+from tagwire.wire_types import WireType
 
-__all__ = ["RecordLoss", "convert"]
+__all__ = ["RecordLoss", "convert", "converted_batch", "left_out"]
+
+
+_IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
@@ -66,21 +72,37 @@ def convert(
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
     target = format_of(to)
-    converter = _Conversion(batch, target, compression or batch.compression)
-    converted = converter.converted()
-    if converter.losses and on_loss == "error":
-        loss = converter.losses[0]
+    losses: list[RecordLoss] = []
+    converted = converted_batch(batch, target, losses.append, compression)
+    if losses and on_loss == "error":
+        loss = losses[0]
         reason = f"is {shown(loss.value)}, which {target.name} can't carry: {loss.reason}"
         raise EncodeError(reason, message_name=target.name, version=None, path=loss.path)
-    return converted, tuple(converter.losses)
+    return converted, tuple(losses)
+
+
+def converted_batch(
+    batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
+) -> RecordBatch:
+    """As `convert`; each loss is told as it is found, so that millions of them need not be kept."""
+    return _Conversion(batch, target, compression or batch.compression, tell).converted()
+
+
+def left_out(batch: RecordBatch, target: Format) -> str:
+    """Why a batch has no place in a format at all; nothing if it has."""
+    if batch.is_control and "is_control" not in target.bits:
+        return "markers have no place there, and would be taken for records: the batch is left out"
+    if target.records is None and not batch.is_control and len(batch) == 0:
+        return "an empty batch is no message at all"
+    return ""
 
 
 class _Conversion:
-    def __init__(self, batch: RecordBatch, target: Format, codec: str) -> None:
+    def __init__(self, batch: RecordBatch, target: Format, codec: str, tell: Callable[[RecordLoss], None]) -> None:
         self.batch = batch
         self.target = target
         self.codec = codec
-        self.losses: list[RecordLoss] = []
+        self.tell = tell
         self.has_records = batch._format.records is not None  # pyright: ignore[reportPrivateUsage]
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
@@ -88,7 +110,7 @@ class _Conversion:
         self.header_key, self.null_headers, self.header_order = header_form(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
-        self.losses.append(RecordLoss(path, value, reason))
+        self.tell(RecordLoss(path, value, reason))
 
     def converted(self) -> RecordBatch:
         batch, bits, fields = self.batch, self.target.bits, self.target.fields
@@ -106,9 +128,28 @@ class _Conversion:
             value = getattr(batch, name)
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
-        records = [self.record(index, record) for index, record in enumerate(batch)]
-        settings |= self.extent(records)
-        return BatchBuilder(self.target, **settings).extend(records).build()
+        records = (self.record(index, record) for index, record in enumerate(batch))
+        begun = list(islice(records, AT_ONCE))
+        if len(begun) < AT_ONCE:
+            has_attributes = any(record.attributes for record in begun)
+            settings |= self.extent(begun[:1], begun[-1:]) | self.attributes_bit(has_attributes=has_attributes)
+            return BatchBuilder(self.target, as_read=True, **settings).extend(begun).build()
+        (last,) = deque(batch, 1)
+        has_attributes = any(self.attributes(record) for record in batch)
+        settings |= self.extent(begun[:1], [last]) | self.attributes_bit(has_attributes=has_attributes)
+        builder = BatchBuilder(self.target, as_read=True, **settings)
+        return builder.build_of(chain(begun, records), has_attributes=has_attributes)
+
+    def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
+        """Whether records have an attributes byte, where the batch says so; elsewhere it is always there, or never."""
+        if _IGNORED not in self.batch.described_by.bits:
+            return {}
+        is_set = bool(self.batch.attributes & self.batch.described_by.bits[_IGNORED].mask)
+        if _IGNORED in self.target.bits:
+            return {_IGNORED: is_set}
+        if not is_set and not has_attributes:
+            self.lose(_IGNORED, False, "it has no place there, and a conversion back sets it")
+        return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
         """Whether the target has a place of this name; what has none is lost."""
@@ -123,26 +164,42 @@ class _Conversion:
         self.lose("compression", name, "the codec does not exist there; the records are not packed")
         return "none"
 
-    def extent(self, records: list[Record]) -> dict[str, Any]:
-        """Offsets, timestamps and records of the batch that its records alone do not give."""
+    def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
+        """Offsets, timestamps and records of the batch that its records alone do not give; these are two of them."""
         batch = self.batch
-        if self.target.records is not None and self.has_records:
-            return {
-                "base_timestamp": batch.base_timestamp,
-                "base_offset": batch.base_offset,
-                "last_offset": batch.last_offset,
-                "max_timestamp": batch.max_timestamp,
-            }
         if self.target.records is not None:
-            return {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
-        if not records:
+            offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
+            if not self.has_records:
+                return offsets
+            return offsets | {"base_timestamp": batch.base_timestamp, "max_timestamp": self.max_timestamp()}
+        if not last:
             self.lose("records", (), "an empty batch is no message at all")
             return {"compression": "none"}
-        if records[-1].offset != batch.last_offset:
+        if last[0].offset != batch.last_offset:
             self.lose("last_offset", batch.last_offset, "a message set ends with its last message")
-        if records[0].offset != batch.base_offset:
+        if first[0].offset != batch.base_offset:
             self.lose("base_offset", batch.base_offset, "a message set begins with its first message")
         return {}
+
+    def last_offset(self, last: list[Record]) -> int:
+        """The last offset, or that of the last record where the target has no place for how far it is."""
+        batch = self.batch
+        low, high = _range(self.target, "last_offset_delta")
+        if low <= batch.last_offset - batch.base_offset <= high:
+            return batch.last_offset
+        reason = f"its distance from the first fits only from {low} to {high}; the batch ends with its last record"
+        self.lose("last_offset", batch.last_offset, reason)
+        return last[0].offset if last else batch.base_offset
+
+    def max_timestamp(self) -> int:
+        """The highest timestamp, or the nearest that the target has a place for."""
+        batch, item = self.batch, self.target.fields.get("max_timestamp")
+        base = batch.base_timestamp if item is not None and item.relative_to else 0
+        low, high = _range(self.target, "max_timestamp")
+        nearest = min(max(batch.max_timestamp - base, low), high) + base
+        if nearest != batch.max_timestamp:
+            self.lose("max_timestamp", batch.max_timestamp, f"{nearest} is the nearest that fits there")
+        return nearest
 
     # ------------------------------------------------------------ records
 
@@ -156,14 +213,18 @@ class _Conversion:
         if record.timestamp != -1 and not self.has_timestamps:
             self.lose(f"{path}.timestamp", record.timestamp, "messages have no timestamp there")
             changes["timestamp"] = -1
-        if record.attributes and self.target.records is None:
-            self.lose(f"{path}.attributes", record.attributes, "records have no attributes of their own there")
-            changes["attributes"] = 0
-        elif (free := plain_attributes(self.target, record.attributes)) != record.attributes:
-            self.lose(f"{path}.attributes", record.attributes, "these bits say something else there")
-            changes["attributes"] = free
+        attributes = changes["attributes"] = self.attributes(record)
+        if attributes != record.attributes:
+            reason = "these bits say something else there"
+            if self.target.records is None:
+                reason = "records have no attributes of their own there"
+            self.lose(f"{path}.attributes", record.attributes, reason)
         changes |= self.tombstone(path, record)
         return record.replace(**changes)
+
+    def attributes(self, record: Record) -> int:
+        """A record's own attributes as the target has them."""
+        return 0 if self.target.records is None else plain_attributes(self.target, record.attributes)
 
     def tombstone(self, path: str, record: Record) -> dict[str, Any]:
         if self.has_tombstone:
@@ -191,6 +252,14 @@ class _Conversion:
             else:
                 seen.add(key)
                 yield key, value
+
+
+def _range(format: Format, role: str) -> tuple[int, int]:
+    """The least and the greatest number that a field holds; those of 64 bits where there is none."""
+    item = format.fields.get(role)
+    kind = None if item is None else item.type
+    code = kind.wire if isinstance(kind, Fixed) else kind
+    return (code.low, code.high) if isinstance(code, Varint | WireType) else (-(1 << 63), (1 << 63) - 1)
 
 
 def header_form(format: Format) -> tuple[type, bool, Order | None]:

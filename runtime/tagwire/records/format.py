@@ -22,12 +22,14 @@ from tagwire.layout import (
     Item,
     Layout,
     Nested,
+    Order,
     Sized,
     StructLayout,
 )
 from tagwire.layout_writer import encode
 from tagwire.record_format import RecordFormat
 from tagwire.records import plain_records
+from tagwire.records.head_places import HeadPlaces
 from tagwire.records.native import Plans
 from tagwire.wire_types import WIRE_TYPES
 
@@ -59,6 +61,8 @@ class Format:
         layout = source if isinstance(source, Layout) else source.layout()
         self.layout = layout
         self.name = layout.name
+        self.source: str | type[RecordFormat] | Layout = source
+        """What it was made from: what workers in other processes make it from, too."""
         self.root = _bare(layout.root)
         """The layout with dicts for values."""
         items = {item.name: item for item in self.root.items}
@@ -93,6 +97,11 @@ class Format:
         return -1 if magic is None or magic.equals is None else magic.equals
 
     @cached_property
+    def places(self) -> HeadPlaces:
+        """Where its heads have what tells batches apart."""
+        return HeadPlaces(self)
+
+    @cached_property
     def record(self) -> StructLayout:
         """A record."""
         if self.records is None:
@@ -104,6 +113,12 @@ class Format:
     def has(self) -> frozenset[str]:
         """The fields of a record, and the names of its bits: what a record can carry."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
+
+    @cached_property
+    def header_order(self) -> Order | None:
+        """How the headers of a record ascend; None where they stand as they come."""
+        item = next((item for item in self.record.items if item.name == "headers"), None)
+        return item.type.order if item is not None and isinstance(item.type, Array) else None
 
     @cached_property
     def least(self) -> int:

@@ -38,7 +38,7 @@ class FormatError(TagwireError, LookupError):
 
 def format_names() -> list[str]:
     """The names that `format_of` knows."""
-    return [*_HOMES, *(name for name in _formats if name not in _HOMES)]
+    return list(dict.fromkeys((*_HOMES, *_formats)))
 
 
 def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
@@ -55,8 +55,8 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         package, cls = _HOMES[name]
         found = Format(getattr(import_module(package), cls))
-        found.name = name
-        _formats[name] = found
+        found.name = found.source = name
+        found = _formats.setdefault(name, found)  # one for all threads
     return found
 
 

@@ -1,10 +1,11 @@
-"""The headers of a record as an ordered multimap. Source: the string-key draft of KIP-82.
+"""The headers of a record: a multimap of text keys, and a map of int keys. Source: the two drafts of KIP-82.
 
-Bytes in, bytes out: what was given as bytes is parsed when somebody looks, and
-comes out again as it went in, as long as nothing was added.
+`Headers` is bytes in, bytes out: what was given as bytes is parsed when somebody
+looks, and comes out again as it went in, as long as nothing was added.
+`IntHeaders` is what records have in the first draft, one value for each key.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tagwire.errors import EncodeError
 from tagwire.layout import Array, Item, Layout, StructLayout
@@ -13,9 +14,10 @@ from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
+from tagwire.records.record import header_pairs
 from tagwire.shown import shown
 
-__all__ = ["Headers"]
+__all__ = ["Headers", "IntHeaders", "signed_key", "unsigned_key"]
 
 _ITEM = "headers"
 
@@ -25,9 +27,12 @@ class Headers:
 
     `encoding` names the record format in which the bytes are: `kip82-str`
     (headers to the end, no null values), or `v2` and `v3` (a count before them).
+    Those of a `ProducerRecord` are of no format yet, so a null value is refused
+    when bytes are asked for and not when it is added; those of a
+    `ConsumerRecord` do not change.
     """
 
-    __slots__ = ("_data", "_entries", "_layout", "encoding")
+    __slots__ = ("_data", "_entries", "_is_frozen", "_is_loose", "_layout", "encoding")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
         """Raises FormatError for an encoding that is no format with text keys. The bytes are not parsed yet."""
@@ -35,26 +40,47 @@ class Headers:
         self._layout = _layout_of(format_of(encoding))
         self._data: bytes | None = bytes(data) if data else None
         self._entries: list[tuple[str, bytes | None]] | None = None if data else []
+        self._is_loose = False
+        self._is_frozen = False
 
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
         """Headers of these pairs."""
         made = cls(encoding=encoding)
+        for key, value in header_pairs(headers):
+            made.add(key, value)  # type: ignore[arg-type]  # `add` refuses keys that are no text
+        return made
+
+    @classmethod
+    def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
+        """The headers of a record that is of no format yet; `frozen` ones refuse `add`."""
+        made = cls()
+        made._is_loose = True
         for key, value in headers:
             made.add(key, value)
+        made._is_frozen = frozen
         return made
 
     def get(self, key: str) -> list[bytes | None]:
         """The values of a key, in their order. Raises DecodeError for bytes that are at fault."""
         return [value for name, value in self if name == key]
 
+    get_all = get
+    """The same, by the name that multimaps of the standard library have for it."""
+
     def add(self, key: str, value: bytes | None) -> None:
-        """Add a header behind the others. Raises EncodeError for a null value where the encoding has none."""
+        """Add a header behind the others. Raises EncodeError for a null value where the encoding has none.
+
+        Raises AttributeError for those of a ConsumerRecord.
+        """
+        if self._is_frozen:
+            raise AttributeError("the headers of a ConsumerRecord do not change; nothing can be added")
         entries = self._parsed()
         if not isinstance(key, str) or not isinstance(value, bytes | bytearray | memoryview | None):
             raise self._refused(f"({shown(key)}, {shown(value)}) is no header: a text and bytes were expected")
         owned = None if value is None else bytes(value)
-        encode(self._layout, _value([(key, owned)]))  # what can't be written is refused now
+        if not self._is_loose:
+            encode(self._layout, _value([(key, owned)]))  # what can't be written is refused now
         self._entries = [*entries, (key, owned)]
         self._data = None
 
@@ -62,11 +88,15 @@ class Headers:
         """The distinct keys, in the order of their first appearance."""
         return list(dict.fromkeys(key for key, _ in self))
 
-    def as_bytes(self) -> bytes:
-        """The bytes: those that were given, if nothing was added."""
+    def as_bytes(self, encoding: str | None = None) -> bytes:
+        """The bytes: those that were given, if nothing was added; or those of another encoding.
+
+        Raises EncodeError for what the encoding has no place for.
+        """
+        if encoding is not None and encoding != self.encoding:
+            return encode(_layout_of(format_of(encoding)), _value(self._parsed()))
         if self._data is None:
-            entries = self._entries or []
-            self._data = encode(self._layout, _value(entries)) if entries or self.encoding != "kip82-str" else b""
+            self._data = encode(self._layout, _value(self._parsed()))
         return self._data
 
     def _parsed(self) -> list[tuple[str, bytes | None]]:
@@ -82,6 +112,9 @@ class Headers:
         return len(self._parsed())
 
     def __eq__(self, other: object) -> bool:
+        """Compared with other headers, or with a tuple or list of pairs."""
+        if isinstance(other, tuple | list):
+            return self._parsed() == list(other)
         return self._parsed() == other._parsed() if isinstance(other, Headers) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -91,6 +124,40 @@ class Headers:
 
     def _refused(self, reason: str) -> EncodeError:
         return EncodeError(reason, message_name=f"headers of {self.encoding}", version=None, path="")
+
+
+class IntHeaders(Mapping[int, bytes | None]):
+    """Headers with int32 keys, one value for each; keys ascend as unsigned numbers, and may be said as such.
+
+    It does not change: `ProducerRecord.set_header` sets one.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, headers: Iterable[tuple[int, bytes | None]] = ()) -> None:
+        self._values = dict(sorted(dict(headers).items(), key=lambda header: unsigned_key(header[0])))
+
+    def __getitem__(self, key: int) -> bytes | None:
+        return self._values[signed_key(key) if isinstance(key, int) else key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"IntHeaders({list(self._values.items())!r})"
+
+
+def signed_key(key: int) -> int:
+    """An int key as it stands in a batch: an int32, also where it was said as an unsigned number."""
+    return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
+
+
+def unsigned_key(key: int) -> int:
+    """The key as the number that it is in the proposal's table."""
+    return key & 0xFFFFFFFF
 
 
 def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:

@@ -19,6 +19,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.building import BatchBuilder
 from tagwire.records.conversion import header_form
+from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import format_of
 from tagwire.records.reading import read_outline
 from tagwire.records.record import Record
@@ -86,7 +87,7 @@ def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMI
     format = format_of(head.format)
     if format.records is None:
         _refuse(head, f"have no batch around them in {head.format}")
-    outline = read_outline(head.data + bytes(max(0, head.size - len(head.data))), format, limits)
+    outline = read_outline(head.data + bytes(max(0, head.size - len(head.data))), FormatSet(format, only=True), limits)
     data = head.data + _written(outline, found)
     if len(data) != head.size:
         _refuse(head, f"are {len(data) - len(head.data)} bytes, but were {head.size - len(head.data)}")

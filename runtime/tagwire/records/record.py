@@ -3,12 +3,35 @@
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Header", "Headerset", "Record"]
+from tagwire.errors import EncodeError
+from tagwire.shown import shown
+
+__all__ = ["Header", "HeaderMap", "Headerset", "Record", "header_pairs"]
 
 HeaderKey = str | int
 """Text, and in KIP-82's first draft an int32."""
 Header = tuple[HeaderKey, bytes | None]
 Headerset = tuple[Header, ...]
+
+
+class HeaderMap(tuple[Header, ...]):
+    """Headers that came out of a map: a builder puts them in the order that its format asks for."""
+
+    __slots__ = ()
+
+
+def header_pairs(headers: Any) -> Headerset:
+    """Headers as a tuple of keys and values. Raises EncodeError for what is no iterable of pairs."""
+    path, found = "headers", headers
+    try:
+        pairs = tuple(headers)
+        for index, found in enumerate(pairs):
+            path = f"headers[{index}]"
+            _, _ = found
+    except (TypeError, ValueError):
+        reason = f"{shown(found)} was given; headers are pairs of key and value"
+        raise EncodeError(reason, message_name="record", version=None, path=path) from None
+    return pairs
 
 
 class Record:
@@ -32,7 +55,8 @@ class Record:
         """Milliseconds since 1970; -1 for none."""
         self.key = key
         self.value = value
-        self.headers: Headerset = tuple(headers)
+        checked = () if headers == () else header_pairs(headers)
+        self.headers: Headerset = headers if isinstance(headers, HeaderMap) else checked
         """Keys and values, in the order of the bytes; keys may repeat."""
         self.attributes = attributes
         """The record's own attributes, beside those that its format has names for."""

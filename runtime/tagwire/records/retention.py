@@ -12,13 +12,14 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     """Whether compaction keeps a record as it is, by its format.
 
     `is_latest` says that no later record has its key. Formats with a tombstone
-    bit look at that alone, all others at the null value. Only a compacted topic
-    deletes.
+    bit look at that alone, all others at the null value. A record that has no
+    flag yet, as a producer makes it, has the one that it will be written with
+    (`Record.is_tombstone`). Only a compacted topic deletes.
     """
     if not is_compacted:
         return True
     has_bit = "is_tombstone" in format_of(format).record_bits
-    is_delete = bool(record.tombstone) if has_bit else record.value is None
+    is_delete = record.is_tombstone if has_bit else record.value is None
     return is_latest and record.key is not None and not is_delete
 
 

@@ -6,30 +6,29 @@ from typing import Any
 from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.records.format import Format
-from tagwire.records.formats import format_of
-from tagwire.records.reading import batch_at, nearest_format
+from tagwire.records.format_set import AUTO, Formats, format_set
+from tagwire.records.reading import batch_at
 from tagwire.tracer import Trace, trace
 
 __all__ = ["trace_batches"]
 
 
 def trace_batches(
-    data: Any, format: "str | Format" = "auto", *, strict: bool = True, limits: Limits = DEFAULT_LIMITS
+    data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Trace]:
     """The trace of each batch in `data`; a batch at fault is the last, and its trace has all that was left.
 
-    Raises FormatError for an unknown name.
+    `format` and `only` as for `tagwire.records.read_batches`. Raises FormatError.
     """
     buf = as_bytes(data)
-    known = None if format == "auto" else format_of(format)
+    formats = format_set(format, only=only)
     pos = 0
     while pos < len(buf):
         try:
-            batch = batch_at(buf, pos, known, limits)
-            found, size = format_of(batch.format), batch.size
+            batch = batch_at(buf, pos, formats, limits)
+            found, size = batch.described_by, batch.size
         except DecodeError:
-            found, size = known or nearest_format(buf, pos), len(buf) - pos
+            found, size = formats.nearest(buf, pos), len(buf) - pos
         seen = trace(found.layout, buf[pos : pos + size], strict=strict, limits=limits)
         yield seen
         if seen.error is not None:

@@ -217,6 +217,27 @@ def test_api_versions_falls_back_to_version_0(changes: dict[str, Any], falls_bac
     assert result.get("fallback") == ({"version": 0, "errorCode": 35} if falls_back else None)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "versions", "expected"),
+    [
+        ("ProduceRequest", "request", "0-13", {"0-1": "v0", "2": "v1", "3+": "v2"}),
+        ("ProduceRequest", "request", "0-1", {"0+": "v0"}),
+        ("FetchResponse", "response", "0-18", {"0-1": "v0", "2-3": "v1", "4+": "v2"}),
+        ("ShareFetchResponse", "response", "0-2", {"0+": "v2"}),
+        ("FetchSnapshotResponse", "response", "0-2", None),
+    ],
+)
+@pytest.mark.parametrize("type", ["records", "bytes"])
+def test_the_format_of_records(name: str, kind: str, versions: str, expected: dict[str, str] | None, type: str) -> None:
+    records = {"name": "Records", "type": type, "versions": "0+"}
+    others = [{"name": "Records", "type": "int32", "versions": "0+"}, {"name": "Data", "type": type, "versions": "0+"}]
+    topics = {"name": "Topics", "type": "[]Topic", "versions": "0+", "fields": [records, *others]}
+    facts = {"type": kind, "name": name, "validVersions": versions, "flexibleVersions": "none", "fields": [topics]}
+    [found] = with_protocol_rules(facts)["fields"]
+    assert found["fields"][1:] == others
+    assert found["fields"][0].get("recordFormats") == expected
+
+
 def test_what_a_release_says_itself_wins() -> None:
     facts = {"apiKey": 3, "type": "request", "name": "Foo", "validVersions": "0", "fields": []}
     assert with_protocol_rules({**facts, "headerVersions": {"0+": "2"}})["headerVersions"] == {"0+": "2"}

@@ -132,6 +132,26 @@ def test_what_is_said_of_the_whole_message(newer: Spec, older: Spec, expected: S
     assert {key: result[key] for key in keys if key in result} == expected
 
 
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        ({"0+": "v2"}, {"0": "v0", "1+": "v1"}, {"0": "v0", "1": "v1", "2+": "v2"}),
+        ({"0-1": "v1", "2+": "v2"}, {"0+": "v1"}, {"0-1": "v1", "2+": "v2"}),
+        ({"0+": "v2"}, None, {"0+": "v2"}),
+        (None, {"0+": "v1"}, {"0+": "v1"}),
+        (None, None, None),
+    ],
+)
+def test_each_side_says_the_formats_of_its_own_versions(
+    newer: Spec | None, older: Spec | None, expected: Spec | None
+) -> None:
+    def spec(versions: str, formats: Spec | None) -> Spec:
+        return data(versions, field("R", "records") | ({} if formats is None else {"recordFormats": formats}))
+
+    [found] = merge(spec("2-3", newer), spec("0-2", older))["fields"]
+    assert found.get("recordFormats") == expected
+
+
 def test_a_preview_that_only_the_older_release_has_stays_one() -> None:
     newer, older = (keyed("request", 1, "FooRequest", versions) for versions in ("0-2", "0-3"))
     assert merge(newer, {**older, "latestVersionUnstable": True})["latestVersionUnstable"] is True

@@ -20,6 +20,12 @@ COMMON = f'"commonStructs": [{{"name": "S", "versions": "0+", "fields": [{A}]}}]
 FIVE = field(more=', "default": §"5"')
 NULL = ', "nullableVersions": "0+"'
 
+
+def records(first: str, then: str, mark: str = "") -> str:
+    """A field with records of v1, then of v2."""
+    return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
+
+
 FOUND = [
     # ------------------------------------------------------------ wire
     ("TW901", "0", "", spec(A), spec(A, flexible="§0+")),
@@ -116,8 +122,14 @@ FOUND = [
     ("TW927", "1-2", "l", spec(struct(A + "," + T)), spec(struct(A, name="§L"))),
     ("TW927", "1-2", "", draft(optional(), A), draft(fields=A, name="§R")),
     ("TW928", "5+", "b", spec(A), spec(A + "," + field("B", versions="§5+"))),
+    ("TW930", "1-2", "a", spec(records("0", "1+")), spec(records("0-2", "3+", "§"))),
+    ("TW930", "1-2", "a", spec(records("0", "1+"), valid="1-2"), spec(field("§A", "records"), valid="1-2")),
+    ("TW930", "1-2", "l.a", spec(struct(records("0", "1+"))), spec(struct(records("0-2", "3+", "§")))),
     ("TW928", "5+", "a", spec(TEXT), spec(field(type="string", more=', "nullableVersions": §"5+"'))),
     ("TW928", "5+", "l.b", spec(struct(A)), spec(struct(A + "," + field("B", versions="§5+")))),
+    ("TW929", "0", "", spec(A, valid="1-2"), spec(A, valid="§0-2")),
+    ("TW929", "0-1", "", spec(A, valid="2"), spec(A, valid="§0-3")),
+    ("TW929", "0-2", "", spec(valid="none"), spec(A, valid="§0-2")),
     # ------------------------------------------------------------ source
     ("TW940", "0-2", "", spec(A), spec(A, name="§Q")),
     ("TW941", "0-2", "b", spec(A), spec(field("§B"))),
@@ -228,8 +240,9 @@ SILENT = [
     ),
     ("unstable and the same", request(UNSTABLE), request('"latestVersionUnstable": true, "listeners": ["broker"],')),
     ("stable at last", request(UNSTABLE), request()),
-    ("the API was gone", spec(valid="none"), spec(A)),
     ("listeners", request(), request('"listeners": ["broker"],')),
+    ("a format named at last", spec(field(type="records")), spec(records("0", "1+"))),
+    ("a format for a new version", spec(records("0-2", "3+"), valid="0-1"), spec(records("0-1", "2+"))),
 ]
 
 

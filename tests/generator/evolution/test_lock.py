@@ -93,6 +93,14 @@ def test_dropped_versions_can_not_come_back_with_other_bytes(tmp_path: Path) -> 
     assert rules(lock, spec(field(), field("B", versions="0-2"), valid="1-4")) == [("TW904", "1"), ("TW904", "2")]
 
 
+def test_versions_that_no_lock_remembers_are_not_taken_for_free_ones(tmp_path: Path) -> None:
+    lock = released(tmp_path, [spec(field(), valid="1-2")], [spec(field(), valid="2-3")])
+    assert rules(lock, spec(field(), valid="1-4")) == []
+    assert rules(lock, spec(field(), valid="0-4")) == [("TW929", "0")]
+    gone = released(tmp_path, [spec(field(), valid="1-2"), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
+    assert rules(gone, spec(name="S", apiKey=2), spec(field(), valid="0-3")) == [("TW929", "0")]
+
+
 def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field())], [spec(field(), valid="2-3")], [spec(field(), valid="0-3")])
     assert lock.messages[0].archive == ()
@@ -182,6 +190,17 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
     assert (finding.file, finding.line) == (str(path), 1)
 
 
+@pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
+def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
+    """It is reported as an invalid spec, by `tagwire lock` too."""
+    path = tmp_path / "lock.json"
+    current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
+    row = f'{{"name": "R", "component": "", "current": {current}}}'
+    path.write_text(f'{{"tagwire lock": 1, "options": {{}}, "messages": [{row}]}}')
+    findings = list(Check(read_lock(path).baseline(), texts(spec(field()))).findings())
+    assert findings and {(each.severity, each.message_name, each.line) for each in findings} == {("error", "R", 1)}
+
+
 NO_LOCKS = {
     "there is no lock file; `tagwire lock` writes it": None,
     "is no JSON: Expecting": b"<<<<<<< HEAD\n{}",
@@ -195,6 +214,23 @@ NO_LOCKS = {
     "has neither a current spec nor an archive": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
     ),
+    "the message 'A' holds the spec of 'B'": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "B", "type": "data"}}],'
+        b' "options": {}}'
+    ),
+    "KeyError('type')": (
+        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "A"}}], "options": {}}'
+    ),
+    "the message 'A' comes twice": (
+        b'{"tagwire lock": 1, "options": {}, "messages": ['
+        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}},'
+        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}}]}'
+    ),
+    "surrogates not allowed": (
+        b'{"tagwire lock": 1, "options": {}, "messages": ['
+        b'{"name": "\\ud800", "component": "", "current": {"name": "\\ud800", "type": "data"}}]}'
+    ),
+    "the key 'messages' comes twice in one object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
     "has no key 'bad'": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
     ),

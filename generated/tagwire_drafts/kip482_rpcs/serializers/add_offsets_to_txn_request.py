@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_string
+from tagwire.wire import Malformed, new, put_string, Refused
 from tagwire_drafts.kip482_rpcs.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -44,6 +44,8 @@ class AddOffsetsToTxnRequestV2(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
+        if type(m) is not AddOffsetsToTxnRequest and AddOffsetsToTxnRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class AddOffsetsToTxnResponseV2(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
+        if type(m) is not AddOffsetsToTxnResponse and AddOffsetsToTxnResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 

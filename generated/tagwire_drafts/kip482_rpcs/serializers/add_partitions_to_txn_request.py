@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -45,6 +45,8 @@ def _read_add_partitions_to_txn_topic_v2(
 
 def _write_add_partitions_to_txn_topic_v2(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnTopic and AddPartitionsToTxnTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -77,6 +79,8 @@ class AddPartitionsToTxnRequestV2(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
+        if type(m) is not AddPartitionsToTxnRequest and AddPartitionsToTxnRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)

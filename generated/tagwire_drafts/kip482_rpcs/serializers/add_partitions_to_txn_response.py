@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.add_partitions_to_txn_response import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResponse,
@@ -41,6 +41,11 @@ def _write_add_partitions_to_txn_partition_result_v2(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
+        if (
+            type(m) is not AddPartitionsToTxnPartitionResult
+            and AddPartitionsToTxnPartitionResult not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -73,6 +78,8 @@ def _write_add_partitions_to_txn_topic_result_v2(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
+        if type(m) is not AddPartitionsToTxnTopicResult and AddPartitionsToTxnTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.results)
@@ -98,6 +105,8 @@ class AddPartitionsToTxnResponseV2(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
+        if type(m) is not AddPartitionsToTxnResponse and AddPartitionsToTxnResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

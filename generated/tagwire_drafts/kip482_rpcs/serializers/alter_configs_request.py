@@ -7,7 +7,17 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -46,6 +56,8 @@ def _read_alterable_config_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v2(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
+        if type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -75,6 +87,8 @@ def _read_alter_configs_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v2(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -104,6 +118,8 @@ class AlterConfigsRequestV2(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
+        if type(m) is not AlterConfigsRequest and AlterConfigsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)
         _write_alter_configs_resource_v2(out, m.resources)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -49,6 +49,8 @@ def _read_alter_configs_resource_response_v2(
 
 def _write_alter_configs_resource_response_v2(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -75,6 +77,8 @@ class AlterConfigsResponseV2(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
+        if type(m) is not AlterConfigsResponse and AlterConfigsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

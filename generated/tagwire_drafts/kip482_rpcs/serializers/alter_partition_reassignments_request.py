@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -42,6 +42,8 @@ def _read_reassignable_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_reassignable_partition_v0(out: bytearray, items: Iterable[ReassignablePartition]) -> None:
     for m in items:
+        if type(m) is not ReassignablePartition and ReassignablePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
         if m.replicas is None:
@@ -74,6 +76,8 @@ def _read_reassignable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_reassignable_topic_v0(out: bytearray, items: Iterable[ReassignableTopic]) -> None:
     for m in items:
+        if type(m) is not ReassignableTopic and ReassignableTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -99,6 +103,11 @@ class AlterPartitionReassignmentsRequestV0(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
+        if (
+            type(m) is not AlterPartitionReassignmentsRequest
+            and AlterPartitionReassignmentsRequest not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.timeout_ms)
         put_count(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
@@ -44,6 +44,8 @@ def _read_reassignable_partition_response_v0(
 
 def _write_reassignable_partition_response_v0(out: bytearray, items: Iterable[ReassignablePartitionResponse]) -> None:
     for m in items:
+        if type(m) is not ReassignablePartitionResponse and ReassignablePartitionResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -75,6 +77,8 @@ def _read_reassignable_topic_response_v0(
 
 def _write_reassignable_topic_response_v0(out: bytearray, items: Iterable[ReassignableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ReassignableTopicResponse and ReassignableTopicResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -110,6 +114,11 @@ class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not AlterPartitionReassignmentsResponse
+            and AlterPartitionReassignmentsResponse not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

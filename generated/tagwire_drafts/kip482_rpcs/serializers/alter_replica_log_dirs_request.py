@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -47,6 +47,8 @@ def _read_alter_replica_log_dir_topic_v2(
 
 def _write_alter_replica_log_dir_topic_v2(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDirTopic and AlterReplicaLogDirTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -76,6 +78,8 @@ def _read_alter_replica_log_dir_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v2(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDir and AlterReplicaLogDir not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.path)
         put_count(out, m.topics)
@@ -101,6 +105,8 @@ class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
+        if type(m) is not AlterReplicaLogDirsRequest and AlterReplicaLogDirsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.dirs)
         _write_alter_replica_log_dir_v2(out, m.dirs)

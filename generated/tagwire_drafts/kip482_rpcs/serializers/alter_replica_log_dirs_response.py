@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_replica_log_dirs_response import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsResponse,
@@ -41,6 +41,11 @@ def _write_alter_replica_log_dir_partition_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
+        if (
+            type(m) is not AlterReplicaLogDirPartitionResult
+            and AlterReplicaLogDirPartitionResult not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -73,6 +78,8 @@ def _write_alter_replica_log_dir_topic_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
+        if type(m) is not AlterReplicaLogDirTopicResult and AlterReplicaLogDirTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -98,6 +105,8 @@ class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not AlterReplicaLogDirsResponse and AlterReplicaLogDirsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.api_versions_request import ApiVersionsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -25,6 +25,8 @@ class ApiVersionsRequestV3(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
+        if type(m) is not ApiVersionsRequest and ApiVersionsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count
+from tagwire.wire import Malformed, new, put_count, Refused
 from tagwire_drafts.kip482_rpcs.api_versions_response import ApiVersionsResponse, ApiVersionsResponseKey
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -33,6 +33,8 @@ def _read_key_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVersionsRes
 
 def _write_key_v3(out: bytearray, items: Iterable[ApiVersionsResponseKey]) -> None:
     for m in items:
+        if type(m) is not ApiVersionsResponseKey and ApiVersionsResponseKey not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
 
@@ -58,6 +60,8 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
+        if type(m) is not ApiVersionsResponse and ApiVersionsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)

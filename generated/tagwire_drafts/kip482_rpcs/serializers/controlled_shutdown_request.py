@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.controlled_shutdown_request import ControlledShutdownRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class ControlledShutdownRequestV3(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
+        if type(m) is not ControlledShutdownRequest and ControlledShutdownRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iq(m.broker_id, m.broker_epoch)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -39,6 +39,8 @@ def _read_remaining_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v3(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
+        if type(m) is not RemainingPartition and RemainingPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -63,6 +65,8 @@ class ControlledShutdownResponseV3(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
+        if type(m) is not ControlledShutdownResponse and ControlledShutdownResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.remaining_partitions)

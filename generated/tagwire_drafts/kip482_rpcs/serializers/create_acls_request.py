@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_acls_request import CreatableAcl, CreateAclsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -55,6 +55,8 @@ def _read_creatable_acl_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Crea
 
 def _write_creatable_acl_v2(out: bytearray, items: Iterable[CreatableAcl]) -> None:
     for m in items:
+        if type(m) is not CreatableAcl and CreatableAcl not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -83,6 +85,8 @@ class CreateAclsRequestV2(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
+        if type(m) is not CreateAclsRequest and CreateAclsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.creations)
         _write_creatable_acl_v2(out, m.creations)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.create_acls_response import CreatableAclResult, CreateAclsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -38,6 +38,8 @@ def _read_creatable_acl_result_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_creatable_acl_result_v2(out: bytearray, items: Iterable[CreatableAclResult]) -> None:
     for m in items:
+        if type(m) is not CreatableAclResult and CreatableAclResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -62,6 +64,8 @@ class CreateAclsResponseV2(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
+        if type(m) is not CreateAclsResponse and CreateAclsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_delegation_token_request import CreatableRenewers, CreateDelegationTokenRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -43,6 +43,8 @@ def _read_creatable_renewers_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v2(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
+        if type(m) is not CreatableRenewers and CreatableRenewers not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -69,6 +71,8 @@ class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not CreateDelegationTokenRequest and CreateDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.renewers)
         _write_creatable_renewers_v2(out, m.renewers)

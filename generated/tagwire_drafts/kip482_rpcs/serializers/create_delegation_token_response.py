@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary, put_string
+from tagwire.wire import Malformed, new, put_binary, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_delegation_token_response import CreateDelegationTokenResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -65,6 +65,8 @@ class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not CreateDelegationTokenResponse and CreateDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_string(out, m.principal_type)

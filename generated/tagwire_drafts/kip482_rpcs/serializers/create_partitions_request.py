@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -44,6 +44,8 @@ def _read_create_partitions_assignment_v2(
 
 def _write_create_partitions_assignment_v2(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsAssignment and CreatePartitionsAssignment not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         _int32s.put(out, m.broker_ids)
 
@@ -74,6 +76,8 @@ def _read_create_partitions_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v2(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsTopic and CreatePartitionsTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_i(m.count)
@@ -106,6 +110,8 @@ class CreatePartitionsRequestV2(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
+        if type(m) is not CreatePartitionsRequest and CreatePartitionsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)
         _write_create_partitions_topic_v2(out, m.topics)

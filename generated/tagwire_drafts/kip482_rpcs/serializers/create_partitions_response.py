@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -48,6 +48,8 @@ def _read_create_partitions_topic_result_v2(
 
 def _write_create_partitions_topic_result_v2(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
+        if type(m) is not CreatePartitionsTopicResult and CreatePartitionsTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -73,6 +75,8 @@ class CreatePartitionsResponseV2(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
+        if type(m) is not CreatePartitionsResponse and CreatePartitionsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

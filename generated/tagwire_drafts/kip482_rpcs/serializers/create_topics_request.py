@@ -8,7 +8,17 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -47,6 +57,8 @@ def _read_creatable_replica_assignment_v5(
 
 def _write_creatable_replica_assignment_v5(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
+        if type(m) is not CreatableReplicaAssignment and CreatableReplicaAssignment not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
         _int32s.put(out, m.broker_ids)
@@ -80,6 +92,8 @@ def _read_createable_topic_config_v5(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_createable_topic_config_v5(out: bytearray, items: Iterable[CreateableTopicConfig]) -> None:
     for m in items:
+        if type(m) is not CreateableTopicConfig and CreateableTopicConfig not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -115,6 +129,8 @@ def _read_creatable_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v5(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
+        if type(m) is not CreatableTopic and CreatableTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
@@ -146,6 +162,8 @@ class CreateTopicsRequestV5(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
+        if type(m) is not CreateTopicsRequest and CreateTopicsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)
         _write_creatable_topic_v5(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -46,6 +46,8 @@ def _read_creatable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v5(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
+        if type(m) is not CreatableTopicResult and CreatableTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -71,6 +73,8 @@ class CreateTopicsResponseV5(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
+        if type(m) is not CreateTopicsResponse and CreateTopicsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

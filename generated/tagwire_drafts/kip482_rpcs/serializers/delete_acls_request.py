@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -61,6 +61,8 @@ def _read_delete_acls_filter_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v2(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsFilter and DeleteAclsFilter not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -89,6 +91,8 @@ class DeleteAclsRequestV2(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteAclsRequest and DeleteAclsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.filters)
         _write_delete_acls_filter_v2(out, m.filters)

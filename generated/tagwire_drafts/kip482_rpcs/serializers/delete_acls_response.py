@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_acls_response import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -74,6 +74,8 @@ def _read_delete_acls_matching_acl_v2(
 
 def _write_delete_acls_matching_acl_v2(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsMatchingAcl and DeleteAclsMatchingAcl not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -113,6 +115,8 @@ def _read_delete_acls_filter_result_v2(
 
 def _write_delete_acls_filter_result_v2(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
+        if type(m) is not DeleteAclsFilterResult and DeleteAclsFilterResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -139,6 +143,8 @@ class DeleteAclsResponseV2(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteAclsResponse and DeleteAclsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_strings, read_strings
+from tagwire.wire import Malformed, new, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.delete_groups_request import DeleteGroupsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -32,6 +32,8 @@ class DeleteGroupsRequestV2(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteGroupsRequest and DeleteGroupsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.groups_names)
         put_strings(out, m.groups_names)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -38,6 +38,8 @@ def _read_delete_records_partition_v2(
 
 def _write_delete_records_partition_v2(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsPartition and DeleteRecordsPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iq(m.partition_index, m.offset)
 
@@ -66,6 +68,8 @@ def _read_delete_records_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v2(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsTopic and DeleteRecordsTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -93,6 +97,8 @@ class DeleteRecordsRequestV2(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteRecordsRequest and DeleteRecordsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)
         _write_delete_records_topic_v2(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_records_response import (
     DeleteRecordsPartitionResult,
     DeleteRecordsResponse,
@@ -39,6 +39,8 @@ def _read_delete_records_partition_result_v2(
 
 def _write_delete_records_partition_result_v2(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsPartitionResult and DeleteRecordsPartitionResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
 
@@ -69,6 +71,8 @@ def _read_delete_records_topic_result_v2(
 
 def _write_delete_records_topic_result_v2(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeleteRecordsTopicResult and DeleteRecordsTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -94,6 +98,8 @@ class DeleteRecordsResponseV2(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteRecordsResponse and DeleteRecordsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

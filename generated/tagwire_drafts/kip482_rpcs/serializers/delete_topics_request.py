@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_strings, read_strings
+from tagwire.wire import Malformed, new, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.delete_topics_request import DeleteTopicsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -35,6 +35,8 @@ class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsRequest and DeleteTopicsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topic_names)
         put_strings(out, m.topic_names)

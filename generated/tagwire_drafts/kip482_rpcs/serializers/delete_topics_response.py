@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -38,6 +38,8 @@ def _read_deletable_topic_result_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v4(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
+        if type(m) is not DeletableTopicResult and DeletableTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -62,6 +64,8 @@ class DeleteTopicsResponseV4(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
+        if type(m) is not DeleteTopicsResponse and DeleteTopicsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new, null, put_nullable_string
+from tagwire.wire import new, null, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_acls_request import DescribeAclsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -62,6 +62,8 @@ class DescribeAclsRequestV2(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeAclsRequest and DescribeAclsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
         put_nullable_string(out, m.resource_name_filter)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_acls_response import AclDescription, DescribeAclsResource, DescribeAclsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -50,6 +50,8 @@ def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v2(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
+        if type(m) is not AclDescription and AclDescription not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal)
         put_string(out, m.host)
@@ -80,6 +82,8 @@ def _read_describe_acls_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
+        if type(m) is not DescribeAclsResource and DescribeAclsResource not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.type)
         put_string(out, m.name)
@@ -117,6 +121,8 @@ class DescribeAclsResponseV2(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeAclsResponse and DescribeAclsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

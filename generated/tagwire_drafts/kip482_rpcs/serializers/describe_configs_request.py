@@ -7,7 +7,18 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, put_strings, read_strings
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_string,
+    put_strings,
+    read_strings,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -45,6 +56,8 @@ def _read_describe_configs_resource_v3(
 
 def _write_describe_configs_resource_v3(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsResource and DescribeConfigsResource not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -77,6 +90,8 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeConfigsRequest and DescribeConfigsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)
         _write_describe_configs_resource_v3(out, m.resources)

@@ -7,7 +7,17 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
@@ -61,6 +71,8 @@ def _read_describe_configs_synonym_v3(
 
 def _write_describe_configs_synonym_v3(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsSynonym and DescribeConfigsSynonym not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -105,6 +117,8 @@ def _read_describe_configs_resource_result_v3(
 
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsResourceResult and DescribeConfigsResourceResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -147,6 +161,8 @@ def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v3(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeConfigsResult and DescribeConfigsResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -175,6 +191,8 @@ class DescribeConfigsResponseV3(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeConfigsResponse and DescribeConfigsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

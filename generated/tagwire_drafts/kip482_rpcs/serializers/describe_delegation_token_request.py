@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_delegation_token_request import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
@@ -46,6 +46,8 @@ def _read_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_owner_v2(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
+        if type(m) is not DescribeDelegationTokenOwner and DescribeDelegationTokenOwner not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -72,6 +74,8 @@ class DescribeDelegationTokenRequestV2(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not DescribeDelegationTokenRequest and DescribeDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.owners is None:
             out += b"\xff\xff\xff\xff"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary, put_count, put_string
+from tagwire.wire import Malformed, new, put_binary, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_delegation_token_response import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
@@ -54,6 +54,8 @@ def _write_described_delegation_token_renewer_v2(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
+        if type(m) is not DescribedDelegationTokenRenewer and DescribedDelegationTokenRenewer not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -107,6 +109,8 @@ def _read_described_delegation_token_v2(
 
 def _write_described_delegation_token_v2(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
+        if type(m) is not DescribedDelegationToken and DescribedDelegationToken not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -138,6 +142,8 @@ class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not DescribeDelegationTokenResponse and DescribeDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.tokens)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_strings, read_strings
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.describe_groups_request import DescribeGroupsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -36,6 +36,8 @@ class DescribeGroupsRequestV5(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeGroupsRequest and DescribeGroupsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.groups)
         put_strings(out, m.groups)

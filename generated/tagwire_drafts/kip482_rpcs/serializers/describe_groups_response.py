@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_groups_response import (
     DescribedGroup,
     DescribedGroupMember,
@@ -82,6 +82,8 @@ def _read_described_group_member_v5(
 
 def _write_described_group_member_v5(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
+        if type(m) is not DescribedGroupMember and DescribedGroupMember not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -139,6 +141,8 @@ def _read_described_group_v5(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v5(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
+        if type(m) is not DescribedGroup and DescribedGroup not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_string(out, m.group_id)
@@ -169,6 +173,8 @@ class DescribeGroupsResponseV5(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeGroupsResponse and DescribeGroupsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -43,6 +43,8 @@ def _read_describable_log_dir_topic_v2(
 
 def _write_describable_log_dir_topic_v2(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
+        if type(m) is not DescribableLogDirTopic and DescribableLogDirTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
         _int32s.put(out, m.partition_index)
@@ -69,6 +71,8 @@ class DescribeLogDirsRequestV2(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsRequest and DescribeLogDirsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.topics is None:
             out += b"\xff\xff\xff\xff"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_log_dirs_response import (
     DescribeLogDirsPartition,
     DescribeLogDirsResponse,
@@ -43,6 +43,8 @@ def _read_describe_log_dirs_partition_v2(
 
 def _write_describe_log_dirs_partition_v2(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsPartition and DescribeLogDirsPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
 
@@ -71,6 +73,8 @@ def _read_describe_log_dirs_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v2(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsTopic and DescribeLogDirsTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -103,6 +107,8 @@ def _read_describe_log_dirs_result_v2(
 
 def _write_describe_log_dirs_result_v2(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
+        if type(m) is not DescribeLogDirsResult and DescribeLogDirsResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_string(out, m.log_dir)
@@ -129,6 +135,8 @@ class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
+        if type(m) is not DescribeLogDirsResponse and DescribeLogDirsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)

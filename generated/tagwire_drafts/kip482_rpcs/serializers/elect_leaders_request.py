@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -44,6 +44,8 @@ def _read_topic_partitions_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v2(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
+        if type(m) is not TopicPartitions and TopicPartitions not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
         _int32s.put(out, m.partition_id)
@@ -73,6 +75,8 @@ class ElectLeadersRequestV2(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
+        if type(m) is not ElectLeadersRequest and ElectLeadersRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.elect_leaders_response import (
     ElectLeadersResponse,
     PartitionResult,
@@ -43,6 +43,8 @@ def _read_partition_result_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v2(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
+        if type(m) is not PartitionResult and PartitionResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -72,6 +74,8 @@ def _read_replica_election_result_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v2(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
+        if type(m) is not ReplicaElectionResult and ReplicaElectionResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
         put_count(out, m.partition_result)
@@ -98,6 +102,8 @@ class ElectLeadersResponseV2(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
+        if type(m) is not ElectLeadersResponse and ElectLeadersResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.replica_election_results)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_string, Refused
 from tagwire_drafts.kip482_rpcs.end_txn_request import EndTxnRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -40,6 +40,8 @@ class EndTxnRequestV2(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
+        if type(m) is not EndTxnRequest and EndTxnRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary
+from tagwire.wire import Malformed, new, put_binary, Refused
 from tagwire_drafts.kip482_rpcs.expire_delegation_token_request import ExpireDelegationTokenRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -38,6 +38,8 @@ class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
+        if type(m) is not ExpireDelegationTokenRequest and ExpireDelegationTokenRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.expire_delegation_token_response import ExpireDelegationTokenResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not ExpireDelegationTokenResponse and ExpireDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.fetch_request import FetchableTopic, FetchPartition, FetchRequest, ForgottenTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -38,6 +38,8 @@ def _read_fetch_partition_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v12(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
+        if type(m) is not FetchPartition and FetchPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiqqi(m.partition_index, m.current_leader_epoch, m.fetch_offset, m.log_start_offset, m.max_bytes)
 
@@ -66,6 +68,8 @@ def _read_fetchable_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetchable_topic_v12(out: bytearray, items: Iterable[FetchableTopic]) -> None:
     for m in items:
+        if type(m) is not FetchableTopic and FetchableTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.fetch_partitions)
@@ -96,6 +100,8 @@ def _read_forgotten_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v12(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
+        if type(m) is not ForgottenTopic and ForgottenTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.forgotten_partition_indexes)
@@ -136,6 +142,8 @@ class FetchRequestV12(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
+        if type(m) is not FetchRequest and FetchRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiiibii(
             m.replica_id, m.max_wait, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.epoch

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_string, Refused
 from tagwire_drafts.kip482_rpcs.fetch_response import (
     AbortedTransaction,
     FetchablePartitionResponse,
@@ -42,6 +42,8 @@ def _read_aborted_transaction_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_aborted_transaction_v12(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
+        if type(m) is not AbortedTransaction and AbortedTransaction not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_qq(m.producer_id, m.first_offset)
 
@@ -79,6 +81,8 @@ def _read_fetchable_partition_response_v12(
 
 def _write_fetchable_partition_response_v12(out: bytearray, items: Iterable[FetchablePartitionResponse]) -> None:
     for m in items:
+        if type(m) is not FetchablePartitionResponse and FetchablePartitionResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
         if m.aborted is None:
@@ -116,6 +120,8 @@ def _read_fetchable_topic_response_v12(
 
 def _write_fetchable_topic_response_v12(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
+        if type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -142,6 +148,8 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
+        if type(m) is not FetchResponse and FetchResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_count(out, m.topics)

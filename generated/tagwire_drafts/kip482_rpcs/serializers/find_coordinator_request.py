@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_string
+from tagwire.wire import Malformed, new, put_string, Refused
 from tagwire_drafts.kip482_rpcs.find_coordinator_request import FindCoordinatorRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -38,6 +38,8 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
+        if type(m) is not FindCoordinatorRequest and FindCoordinatorRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.key)
         out += _pack_b(m.key_type)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.find_coordinator_response import FindCoordinatorResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -50,6 +50,8 @@ class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
+        if type(m) is not FindCoordinatorResponse and FindCoordinatorResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

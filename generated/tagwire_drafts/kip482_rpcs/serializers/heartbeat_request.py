@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.heartbeat_request import HeartbeatRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -53,6 +53,8 @@ class HeartbeatRequestV4(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
+        if type(m) is not HeartbeatRequest and HeartbeatRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.heartbeat_response import HeartbeatResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class HeartbeatResponseV4(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
+        if type(m) is not HeartbeatResponse and HeartbeatResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 

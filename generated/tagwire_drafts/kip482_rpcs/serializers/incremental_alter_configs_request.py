@@ -7,7 +7,17 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -50,6 +60,8 @@ def _read_alterable_config_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v1(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
+        if type(m) is not AlterableConfig and AlterableConfig not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         out += _pack_b(m.config_operation)
@@ -80,6 +92,8 @@ def _read_alter_configs_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v1(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResource and AlterConfigsResource not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -109,6 +123,8 @@ class IncrementalAlterConfigsRequestV1(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
+        if type(m) is not IncrementalAlterConfigsRequest and IncrementalAlterConfigsRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)
         _write_alter_configs_resource_v1(out, m.resources)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
@@ -52,6 +52,8 @@ def _read_alter_configs_resource_response_v1(
 
 def _write_alter_configs_resource_response_v1(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
+        if type(m) is not AlterConfigsResourceResponse and AlterConfigsResourceResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -78,6 +80,8 @@ class IncrementalAlterConfigsResponseV1(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
+        if type(m) is not IncrementalAlterConfigsResponse and IncrementalAlterConfigsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

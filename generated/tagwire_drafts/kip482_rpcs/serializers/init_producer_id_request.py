@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new, null, put_nullable_string
+from tagwire.wire import new, null, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.init_producer_id_request import InitProducerIdRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -40,6 +40,8 @@ class InitProducerIdRequestV2(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
+        if type(m) is not InitProducerIdRequest and InitProducerIdRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_nullable_string(out, m.transactional_id)
         out += _pack_i(m.transaction_timeout_ms)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.init_producer_id_response import InitProducerIdResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -31,6 +31,8 @@ class InitProducerIdResponseV2(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
+        if type(m) is not InitProducerIdResponse and InitProducerIdResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -43,6 +43,8 @@ def _read_protocol_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
+        if type(m) is not JoinGroupRequestProtocol and JoinGroupRequestProtocol not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_binary(out, m.metadata)
@@ -99,6 +101,8 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
+        if type(m) is not JoinGroupRequest and JoinGroupRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -52,6 +52,8 @@ def _read_member_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
+        if type(m) is not JoinGroupResponseMember and JoinGroupResponseMember not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -99,6 +101,8 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
+        if type(m) is not JoinGroupResponse and JoinGroupResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_string(out, m.protocol_name)

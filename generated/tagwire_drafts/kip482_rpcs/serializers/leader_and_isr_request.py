@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.leader_and_isr_request import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -68,6 +68,8 @@ def _read_leader_and_isr_partition_state_v4(
 
 def _write_leader_and_isr_partition_state_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrPartitionState and LeaderAndIsrPartitionState not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -104,6 +106,8 @@ def _read_leader_and_isr_topic_state_v4(
 
 def _write_leader_and_isr_topic_state_v4(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrTopicState and LeaderAndIsrTopicState not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -133,6 +137,8 @@ def _read_leader_and_isr_live_leader_v4(
 
 def _write_leader_and_isr_live_leader_v4(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrLiveLeader and LeaderAndIsrLiveLeader not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.broker_id)
         put_string(out, m.host_name)
@@ -164,6 +170,8 @@ class LeaderAndIsrRequestV4(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
+        if type(m) is not LeaderAndIsrRequest and LeaderAndIsrRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)
         put_count(out, m.topic_states)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.leader_and_isr_response import LeaderAndIsrPartitionError, LeaderAndIsrResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -41,6 +41,8 @@ def _read_leader_and_isr_partition_error_v4(
 
 def _write_leader_and_isr_partition_error_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
+        if type(m) is not LeaderAndIsrPartitionError and LeaderAndIsrPartitionError not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -65,6 +67,8 @@ class LeaderAndIsrResponseV4(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
+        if type(m) is not LeaderAndIsrResponse and LeaderAndIsrResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.partition_errors)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.leave_group_request import LeaveGroupRequest, MemberIdentity
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -43,6 +43,8 @@ def _read_member_identity_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v4(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
+        if type(m) is not MemberIdentity and MemberIdentity not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -74,6 +76,8 @@ class LeaveGroupRequestV4(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
+        if type(m) is not LeaveGroupRequest and LeaveGroupRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         put_count(out, m.members)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.leave_group_response import LeaveGroupResponse, MemberResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -47,6 +47,8 @@ def _read_member_response_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v4(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
+        if type(m) is not MemberResponse and MemberResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -72,6 +74,8 @@ class LeaveGroupResponseV4(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
+        if type(m) is not LeaveGroupResponse and LeaveGroupResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.members)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.list_groups_response import ListedGroup, ListGroupsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -42,6 +42,8 @@ def _read_listed_group_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v3(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
+        if type(m) is not ListedGroup and ListedGroup not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         put_string(out, m.protocol_type)
@@ -66,6 +68,8 @@ class ListGroupsResponseV3(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
+        if type(m) is not ListGroupsResponse and ListGroupsResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.groups)

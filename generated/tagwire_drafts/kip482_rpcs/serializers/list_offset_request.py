@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.list_offset_request import ListOffsetPartition, ListOffsetRequest, ListOffsetTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -33,6 +33,8 @@ def _read_list_offset_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_list_offset_partition_v6(out: bytearray, items: Iterable[ListOffsetPartition]) -> None:
     for m in items:
+        if type(m) is not ListOffsetPartition and ListOffsetPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
 
@@ -61,6 +63,8 @@ def _read_list_offset_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_list_offset_topic_v6(out: bytearray, items: Iterable[ListOffsetTopic]) -> None:
     for m in items:
+        if type(m) is not ListOffsetTopic and ListOffsetTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -86,6 +90,8 @@ class ListOffsetRequestV6(Serializer[ListOffsetRequest]):
 
     @staticmethod
     def write(m: ListOffsetRequest, out: bytearray) -> None:
+        if type(m) is not ListOffsetRequest and ListOffsetRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)

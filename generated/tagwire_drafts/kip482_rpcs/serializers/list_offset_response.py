@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.list_offset_response import (
     ListOffsetPartitionResponse,
     ListOffsetResponse,
@@ -39,6 +39,8 @@ def _read_list_offset_partition_response_v6(
 
 def _write_list_offset_partition_response_v6(out: bytearray, items: Iterable[ListOffsetPartitionResponse]) -> None:
     for m in items:
+        if type(m) is not ListOffsetPartitionResponse and ListOffsetPartitionResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
 
@@ -69,6 +71,8 @@ def _read_list_offset_topic_response_v6(
 
 def _write_list_offset_topic_response_v6(out: bytearray, items: Iterable[ListOffsetTopicResponse]) -> None:
     for m in items:
+        if type(m) is not ListOffsetTopicResponse and ListOffsetTopicResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -94,6 +98,8 @@ class ListOffsetResponseV6(Serializer[ListOffsetResponse]):
 
     @staticmethod
     def write(m: ListOffsetResponse, out: bytearray) -> None:
+        if type(m) is not ListOffsetResponse and ListOffsetResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -50,6 +50,8 @@ def _write_list_partition_reassignments_topics_v0(
     out: bytearray, items: Iterable[ListPartitionReassignmentsTopics]
 ) -> None:
     for m in items:
+        if type(m) is not ListPartitionReassignmentsTopics and ListPartitionReassignmentsTopics not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -76,6 +78,11 @@ class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsR
 
     @staticmethod
     def write(m: ListPartitionReassignmentsRequest, out: bytearray) -> None:
+        if (
+            type(m) is not ListPartitionReassignmentsRequest
+            and ListPartitionReassignmentsRequest not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.timeout_ms)
         if m.topics is None:

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
@@ -54,6 +54,8 @@ def _read_ongoing_partition_reassignment_v0(
 
 def _write_ongoing_partition_reassignment_v0(out: bytearray, items: Iterable[OngoingPartitionReassignment]) -> None:
     for m in items:
+        if type(m) is not OngoingPartitionReassignment and OngoingPartitionReassignment not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
         _int32s.put(out, m.replicas)
@@ -87,6 +89,8 @@ def _read_ongoing_topic_reassignment_v0(
 
 def _write_ongoing_topic_reassignment_v0(out: bytearray, items: Iterable[OngoingTopicReassignment]) -> None:
     for m in items:
+        if type(m) is not OngoingTopicReassignment and OngoingTopicReassignment not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -122,6 +126,11 @@ class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignments
 
     @staticmethod
     def write(m: ListPartitionReassignmentsResponse, out: bytearray) -> None:
+        if (
+            type(m) is not ListPartitionReassignmentsResponse
+            and ListPartitionReassignmentsResponse not in type(m).__mro__
+        ):
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.metadata_request import MetadataRequest, MetadataRequestTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -36,6 +36,8 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataRequestTopic and MetadataRequestTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
 
@@ -71,6 +73,8 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
+        if type(m) is not MetadataRequest and MetadataRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.topics is None:
             out += b"\xff\xff\xff\xff"

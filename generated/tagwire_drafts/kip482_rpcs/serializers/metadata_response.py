@@ -8,7 +8,17 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.metadata_response import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -59,6 +69,8 @@ def _read_broker_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseBroker and MetadataResponseBroker not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -94,6 +106,8 @@ def _read_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
+        if type(m) is not MetadataResponsePartition and MetadataResponsePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.replica_nodes)
@@ -129,6 +143,8 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
+        if type(m) is not MetadataResponseTopic and MetadataResponseTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -174,6 +190,8 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
+        if type(m) is not MetadataResponse and MetadataResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -45,6 +45,8 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitRequestPartition and OffsetCommitRequestPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -74,6 +76,8 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitRequestTopic and OffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -123,6 +127,8 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not OffsetCommitRequest and OffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)

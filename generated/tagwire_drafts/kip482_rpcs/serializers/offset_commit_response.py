@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -37,6 +37,8 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitResponsePartition and OffsetCommitResponsePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -65,6 +67,8 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetCommitResponseTopic and OffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -90,6 +94,8 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not OffsetCommitResponse and OffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

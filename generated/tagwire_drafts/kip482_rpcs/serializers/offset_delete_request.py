@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -34,6 +34,8 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
+        if type(m) is not OffsetDeleteRequestPartition and OffsetDeleteRequestPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
 
@@ -62,6 +64,8 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetDeleteRequestTopic and OffsetDeleteRequestTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -94,6 +98,8 @@ class OffsetDeleteRequestV1(Serializer[OffsetDeleteRequest]):
 
     @staticmethod
     def write(m: OffsetDeleteRequest, out: bytearray) -> None:
+        if type(m) is not OffsetDeleteRequest and OffsetDeleteRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         put_count(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_delete_response import (
     OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
@@ -37,6 +37,8 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
+        if type(m) is not OffsetDeleteResponsePartition and OffsetDeleteResponsePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -65,6 +67,8 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetDeleteResponseTopic and OffsetDeleteResponseTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -90,6 +94,8 @@ class OffsetDeleteResponseV1(Serializer[OffsetDeleteResponse]):
 
     @staticmethod
     def write(m: OffsetDeleteResponse, out: bytearray) -> None:
+        if type(m) is not OffsetDeleteResponse and OffsetDeleteResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hi(m.error_code, m.throttle_time_ms)
         put_count(out, m.topics)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -41,6 +41,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchRequestTopic and OffsetFetchRequestTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -74,6 +76,8 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
+        if type(m) is not OffsetFetchRequest and OffsetFetchRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         if m.topics is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_fetch_response import (
     OffsetFetchResponse,
     OffsetFetchResponsePartition,
@@ -48,6 +48,8 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponsePartition and OffsetFetchResponsePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.metadata)
@@ -78,6 +80,8 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetFetchResponseTopic and OffsetFetchResponseTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -105,6 +109,8 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
+        if type(m) is not OffsetFetchResponse and OffsetFetchResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

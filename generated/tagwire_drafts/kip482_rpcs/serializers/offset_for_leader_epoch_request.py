@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -39,6 +39,8 @@ def _read_offset_for_leader_partition_v4(
 
 def _write_offset_for_leader_partition_v4(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderPartition and OffsetForLeaderPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iii(m.partition_index, m.current_leader_epoch, m.leader_epoch)
 
@@ -67,6 +69,8 @@ def _read_offset_for_leader_topic_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v4(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderTopic and OffsetForLeaderTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -92,6 +96,8 @@ class OffsetForLeaderEpochRequestV4(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
+        if type(m) is not OffsetForLeaderEpochRequest and OffsetForLeaderEpochRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)

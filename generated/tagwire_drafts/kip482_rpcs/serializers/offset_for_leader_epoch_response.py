@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_for_leader_epoch_response import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartitionResult,
@@ -41,6 +41,8 @@ def _write_offset_for_leader_partition_result_v4(
     out: bytearray, items: Iterable[OffsetForLeaderPartitionResult]
 ) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderPartitionResult and OffsetForLeaderPartitionResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hiiq(m.error_code, m.partition_index, m.leader_epoch, m.end_offset)
 
@@ -71,6 +73,8 @@ def _read_offset_for_leader_topic_result_v4(
 
 def _write_offset_for_leader_topic_result_v4(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
+        if type(m) is not OffsetForLeaderTopicResult and OffsetForLeaderTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -96,6 +100,8 @@ class OffsetForLeaderEpochResponseV4(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
+        if type(m) is not OffsetForLeaderEpochResponse and OffsetForLeaderEpochResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -42,6 +42,8 @@ def _read_partition_produce_data_v9(
 
 def _write_partition_produce_data_v9(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
+        if type(m) is not PartitionProduceData and PartitionProduceData not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
         put_nullable_binary(out, m.records)
@@ -71,6 +73,8 @@ def _read_topic_produce_data_v9(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v9(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
+        if type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -106,6 +110,8 @@ class ProduceRequestV9(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
+        if type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_nullable_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)

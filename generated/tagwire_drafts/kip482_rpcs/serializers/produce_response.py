@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.produce_response import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -47,6 +47,8 @@ def _read_batch_index_and_error_message_v9(
 
 def _write_batch_index_and_error_message_v9(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
+        if type(m) is not BatchIndexAndErrorMessage and BatchIndexAndErrorMessage not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.batch_index)
         put_nullable_string(out, m.batch_index_error_message)
@@ -83,6 +85,8 @@ def _read_partition_produce_response_v9(
 
 def _write_partition_produce_response_v9(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
+        if type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqq(m.partition_index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_count(out, m.record_errors)
@@ -114,6 +118,8 @@ def _read_topic_produce_response_v9(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v9(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
+        if type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -141,6 +147,8 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
+        if type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.responses)
         _write_topic_produce_response_v9(out, m.responses)

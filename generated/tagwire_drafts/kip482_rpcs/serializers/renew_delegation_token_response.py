@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.renew_delegation_token_response import RenewDelegationTokenResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
+        if type(m) is not RenewDelegationTokenResponse and RenewDelegationTokenResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 

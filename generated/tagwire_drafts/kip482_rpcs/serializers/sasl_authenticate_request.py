@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary
+from tagwire.wire import Malformed, new, put_binary, Refused
 from tagwire_drafts.kip482_rpcs.sasl_authenticate_request import SaslAuthenticateRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -34,6 +34,8 @@ class SaslAuthenticateRequestV2(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
+        if type(m) is not SaslAuthenticateRequest and SaslAuthenticateRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_binary(out, m.auth_bytes)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_binary, put_nullable_string
+from tagwire.wire import Malformed, new, null, put_binary, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.sasl_authenticate_response import SaslAuthenticateResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -50,6 +50,8 @@ class SaslAuthenticateResponseV2(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
+        if type(m) is not SaslAuthenticateResponse and SaslAuthenticateResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)

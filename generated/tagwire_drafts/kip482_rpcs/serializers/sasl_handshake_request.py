@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_string
+from tagwire.wire import Malformed, new, put_string, Refused
 from tagwire_drafts.kip482_rpcs.sasl_handshake_request import SaslHandshakeRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -34,6 +34,8 @@ class SaslHandshakeRequestV2(Serializer[SaslHandshakeRequest]):
 
     @staticmethod
     def write(m: SaslHandshakeRequest, out: bytearray) -> None:
+        if type(m) is not SaslHandshakeRequest and SaslHandshakeRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.mechanism)
 

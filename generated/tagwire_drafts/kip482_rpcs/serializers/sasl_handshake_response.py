@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_strings, read_strings
+from tagwire.wire import Malformed, new, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.sasl_handshake_response import SaslHandshakeResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -33,6 +33,8 @@ class SaslHandshakeResponseV2(Serializer[SaslHandshakeResponse]):
 
     @staticmethod
     def write(m: SaslHandshakeResponse, out: bytearray) -> None:
+        if type(m) is not SaslHandshakeResponse and SaslHandshakeResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.mechanisms)

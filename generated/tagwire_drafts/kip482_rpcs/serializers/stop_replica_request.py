@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.stop_replica_request import StopReplicaRequest, StopReplicaTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -43,6 +43,8 @@ def _read_stop_replica_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_stop_replica_topic_v2(out: bytearray, items: Iterable[StopReplicaTopic]) -> None:
     for m in items:
+        if type(m) is not StopReplicaTopic and StopReplicaTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -69,6 +71,8 @@ class StopReplicaRequestV2(Serializer[StopReplicaRequest]):
 
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
+        if type(m) is not StopReplicaRequest and StopReplicaRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiqB(m.controller_id, m.controller_epoch, m.broker_epoch, BOOLEAN_BYTES[m.delete_partitions])
         put_count(out, m.topics)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -41,6 +41,8 @@ def _read_stop_replica_partition_error_v2(
 
 def _write_stop_replica_partition_error_v2(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
+        if type(m) is not StopReplicaPartitionError and StopReplicaPartitionError not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -65,6 +67,8 @@ class StopReplicaResponseV2(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
+        if type(m) is not StopReplicaResponse and StopReplicaResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
         put_count(out, m.partition_errors)

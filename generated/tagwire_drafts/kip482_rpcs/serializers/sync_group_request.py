@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_binary, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -45,6 +45,8 @@ def _read_assignment_v4(
 
 def _write_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
+        if type(m) is not SyncGroupRequestAssignment and SyncGroupRequestAssignment not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
         put_binary(out, m.assignment)
@@ -93,6 +95,8 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
+        if type(m) is not SyncGroupRequest and SyncGroupRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary
+from tagwire.wire import Malformed, new, put_binary, Refused
 from tagwire_drafts.kip482_rpcs.sync_group_response import SyncGroupResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -35,6 +35,8 @@ class SyncGroupResponseV4(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
+        if type(m) is not SyncGroupResponse and SyncGroupResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_binary(out, m.assignment)

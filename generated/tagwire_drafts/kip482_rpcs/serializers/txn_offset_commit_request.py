@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -45,6 +45,8 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitRequestPartition and TxnOffsetCommitRequestPartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -74,6 +76,8 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitRequestTopic and TxnOffsetCommitRequestTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -114,6 +118,8 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitRequest and TxnOffsetCommitRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)
         put_string(out, m.group_id)

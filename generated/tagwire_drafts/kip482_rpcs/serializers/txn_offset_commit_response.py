@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.txn_offset_commit_response import (
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
@@ -37,6 +37,8 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitResponsePartition and TxnOffsetCommitResponsePartition not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -65,6 +67,8 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
+        if type(m) is not TxnOffsetCommitResponseTopic and TxnOffsetCommitResponseTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -90,6 +94,8 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
+        if type(m) is not TxnOffsetCommitResponse and TxnOffsetCommitResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)

@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.update_metadata_request import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
@@ -61,6 +61,8 @@ def _read_update_metadata_partition_state_v6(
 
 def _write_update_metadata_partition_state_v6(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataPartitionState and UpdateMetadataPartitionState not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -95,6 +97,8 @@ def _read_update_metadata_topic_state_v6(
 
 def _write_update_metadata_topic_state_v6(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataTopicState and UpdateMetadataTopicState not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -131,6 +135,8 @@ def _read_update_metadata_endpoint_v6(
 
 def _write_update_metadata_endpoint_v6(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataEndpoint and UpdateMetadataEndpoint not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.port)
         put_string(out, m.host)
@@ -164,6 +170,8 @@ def _read_update_metadata_broker_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v6(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
+        if type(m) is not UpdateMetadataBroker and UpdateMetadataBroker not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -196,6 +204,8 @@ class UpdateMetadataRequestV6(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
+        if type(m) is not UpdateMetadataRequest and UpdateMetadataRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)
         put_count(out, m.topic_states)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import new
+from tagwire.wire import new, Refused
 from tagwire_drafts.kip482_rpcs.update_metadata_response import UpdateMetadataResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)
@@ -30,6 +30,8 @@ class UpdateMetadataResponseV6(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
+        if type(m) is not UpdateMetadataResponse and UpdateMetadataResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
 

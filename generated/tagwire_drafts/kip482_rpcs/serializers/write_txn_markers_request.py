@@ -8,7 +8,7 @@ from typing import Any
 from tagwire.number_arrays import fixed_array
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -50,6 +50,8 @@ def _read_writable_txn_marker_topic_v1(
 
 def _write_writable_txn_marker_topic_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerTopic and WritableTxnMarkerTopic not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -76,6 +78,8 @@ def _read_writable_txn_marker_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v1(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarker and WritableTxnMarker not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_count(out, m.topics)
@@ -102,6 +106,8 @@ class WriteTxnMarkersRequestV1(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
+        if type(m) is not WriteTxnMarkersRequest and WriteTxnMarkersRequest not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.markers)
         _write_writable_txn_marker_v1(out, m.markers)

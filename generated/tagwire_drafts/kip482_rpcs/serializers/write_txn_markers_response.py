@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwire.optional_buffer import BufferForm
 from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string
+from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.write_txn_markers_response import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -42,6 +42,8 @@ def _write_writable_txn_marker_partition_result_v1(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerPartitionResult and WritableTxnMarkerPartitionResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -72,6 +74,8 @@ def _read_writable_txn_marker_topic_result_v1(
 
 def _write_writable_txn_marker_topic_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerTopicResult and WritableTxnMarkerTopicResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -97,6 +101,8 @@ def _read_writable_txn_marker_result_v1(
 
 def _write_writable_txn_marker_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
+        if type(m) is not WritableTxnMarkerResult and WritableTxnMarkerResult not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_q(m.producer_id)
         put_count(out, m.topics)
@@ -122,6 +128,8 @@ class WriteTxnMarkersResponseV1(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
+        if type(m) is not WriteTxnMarkersResponse and WriteTxnMarkersResponse not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.markers)
         _write_writable_txn_marker_result_v1(out, m.markers)

@@ -54,7 +54,12 @@ def _read_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v0(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if m.bar is not None or m.limit != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not Filter and Filter not in type(m).__mro__)
+            or m.bar is not None
+            or m.limit != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.lowest_baz)
 
@@ -75,7 +80,12 @@ def _read_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v1(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if m.bar is not None or m.limit != -1 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not Filter and Filter not in type(m).__mro__)
+            or m.bar is not None
+            or m.limit != -1
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_hh(m.lowest_baz, m.highest_baz)
 
@@ -120,6 +130,8 @@ def _read_filter_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v9(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
+        if type(m) is not Filter and Filter not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.bar is not None:
             data = bytearray()
@@ -157,6 +169,8 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
 
 def _write_origin_v9(out: bytearray, items: Iterable[Origin]) -> None:
     for m in items:
+        if type(m) is not Origin and Origin not in type(m).__mro__:
+            raise Refused
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.host)
         _int32s.put(out, m.hops)
@@ -186,7 +200,11 @@ class FooRequestV0(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FooRequest and FooRequest not in type(m).__mro__)
+            or m.max_wait_ms != 500
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v0(out, m.filters)
@@ -216,7 +234,11 @@ class FooRequestV1(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FooRequest and FooRequest not in type(m).__mro__)
+            or m.max_wait_ms != 500
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)
@@ -248,7 +270,11 @@ class FooRequestV2(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if m.max_wait_ms != 500 or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FooRequest and FooRequest not in type(m).__mro__)
+            or m.max_wait_ms != 500
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)
@@ -354,6 +380,8 @@ class FooRequestV9(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
+        if type(m) is not FooRequest and FooRequest not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.user_agent is not None:
             data = bytearray()

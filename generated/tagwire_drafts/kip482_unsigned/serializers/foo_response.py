@@ -33,7 +33,11 @@ def _read_foo_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Foo, ...], int
 
 def _write_foo_v0(out: bytearray, items: Iterable[Foo]) -> None:
     for m in items:
-        if m.bar != "hello world" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not Foo and Foo not in type(m).__mro__)
+            or m.bar != "hello world"
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         out += _pack_h(m.baz)
 
@@ -72,6 +76,8 @@ def _read_foo_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Foo, ...], int
 
 def _write_foo_v9(out: bytearray, items: Iterable[Foo]) -> None:
     for m in items:
+        if type(m) is not Foo and Foo not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.bar != "hello world":
             data = bytearray()
@@ -101,7 +107,11 @@ class FooResponseV0(Serializer[FooResponse]):
 
     @staticmethod
     def write(m: FooResponse, out: bytearray) -> None:
-        if m.user_agent != "" or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS):
+        if (
+            (type(m) is not FooResponse and FooResponse not in type(m).__mro__)
+            or m.user_agent != ""
+            or (m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS)
+        ):
             raise Refused
         put_count(out, m.foos)
         _write_foo_v0(out, m.foos)
@@ -196,6 +206,8 @@ class FooResponseV9(Serializer[FooResponse]):
 
     @staticmethod
     def write(m: FooResponse, out: bytearray) -> None:
+        if type(m) is not FooResponse and FooResponse not in type(m).__mro__:
+            raise Refused
         tagged = []
         if m.user_agent != "":
             data = bytearray()

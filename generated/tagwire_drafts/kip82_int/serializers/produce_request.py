@@ -18,7 +18,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_partition_produce_data_v3(
+def _read_partition_produce_data_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceData, ...], int]:
     """index int32, records nullable records."""
@@ -39,15 +39,17 @@ def _read_partition_produce_data_v3(
     return tuple(items), pos
 
 
-def _write_partition_produce_data_v3(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
+def _write_partition_produce_data_v0(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceData and PartitionProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
 
 
-def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[TopicProduceData, ...], int]:
+def _read_topic_produce_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[TopicProduceData, ...], int]:
     """name string, partition_data []PartitionProduceData."""
     items = []
     for _ in range(count):
@@ -63,25 +65,27 @@ def _read_topic_produce_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> t
         pos += 4
         if n < 0:
             raise Malformed
-        m.partition_data, pos = _read_partition_produce_data_v3(buf, raw, pos, n)
+        m.partition_data, pos = _read_partition_produce_data_v0(buf, raw, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_topic_produce_data_v3(out: bytearray, items: Iterable[TopicProduceData]) -> None:
+def _write_topic_produce_data_v0(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceData and TopicProduceData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_data)
-        _write_partition_produce_data_v3(out, m.partition_data)
+        _write_partition_produce_data_v0(out, m.partition_data)
 
 
-class ProduceRequestV3(Serializer[ProduceRequest]):
-    """Version 3: acks int16, timeout_ms int32, topic_data []TopicProduceData."""
+class ProduceRequestV0(Serializer[ProduceRequest]):
+    """Version 0: acks int16, timeout_ms int32, topic_data []TopicProduceData."""
 
-    VERSION = 3
+    VERSION = 0
     MESSAGE = ProduceRequest
 
     @staticmethod
@@ -91,17 +95,42 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
         pos += 10
         if n < 0:
             raise Malformed
-        m.topic_data, pos = _read_topic_produce_data_v3(buf, raw, pos, n)
+        m.topic_data, pos = _read_topic_produce_data_v0(buf, raw, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceRequest and ProduceRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hi(m.acks, m.timeout_ms)
         put_count(out, m.topic_data)
-        _write_topic_produce_data_v3(out, m.topic_data)
+        _write_topic_produce_data_v0(out, m.topic_data)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {3: ProduceRequestV3}
+class ProduceRequestV1(ProduceRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class ProduceRequestV2(ProduceRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 2
+
+
+class ProduceRequestV3(ProduceRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 3
+
+
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ProduceRequestV0,
+    1: ProduceRequestV1,
+    2: ProduceRequestV2,
+    3: ProduceRequestV3,
+}

@@ -11,34 +11,39 @@ from tagwire.wire import Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip82_int.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 _pack_i = Struct(">i").pack
+_pack_ihq = Struct(">ihq").pack
 _pack_ihqq = Struct(">ihqq").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
+_unpack_ihq = Struct(">ihq").unpack_from
 _unpack_ihqq = Struct(">ihqq").unpack_from
 
 
-def _read_partition_produce_response_v3(
+def _read_partition_produce_response_v0(
     buf: bytes, pos: int, count: int
 ) -> tuple[tuple[PartitionProduceResponse, ...], int]:
-    """index int32, error_code int16, base_offset int64, log_append_time_ms int64."""
+    """index int32, error_code int16, base_offset int64."""
     items = []
     for _ in range(count):
         m = new(PartitionProduceResponse)
-        m.index, m.error_code, m.base_offset, m.log_append_time_ms = _unpack_ihqq(buf, pos)
-        pos += 22
+        m.index, m.error_code, m.base_offset = _unpack_ihq(buf, pos)
+        pos += 14
+        m.log_append_time_ms = -1
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_partition_produce_response_v3(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
+def _write_partition_produce_response_v0(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
-        out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
+        out += _pack_ihq(m.index, m.error_code, m.base_offset)
 
 
-def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
+def _read_topic_produce_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
     """name string, partition_responses []PartitionProduceResponse."""
     items = []
     for _ in range(count):
@@ -54,25 +59,83 @@ def _read_topic_produce_response_v3(buf: bytes, pos: int, count: int) -> tuple[t
         pos += 4
         if n < 0:
             raise Malformed
-        m.partition_responses, pos = _read_partition_produce_response_v3(buf, pos, n)
+        m.partition_responses, pos = _read_partition_produce_response_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_topic_produce_response_v3(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
+def _write_topic_produce_response_v0(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.name)
         put_count(out, m.partition_responses)
-        _write_partition_produce_response_v3(out, m.partition_responses)
+        _write_partition_produce_response_v0(out, m.partition_responses)
 
 
-class ProduceResponseV3(Serializer[ProduceResponse]):
-    """Version 3: responses []TopicProduceResponse, throttle_time_ms int32."""
+def _read_partition_produce_response_v2(
+    buf: bytes, pos: int, count: int
+) -> tuple[tuple[PartitionProduceResponse, ...], int]:
+    """index int32, error_code int16, base_offset int64, log_append_time_ms int64."""
+    items = []
+    for _ in range(count):
+        m = new(PartitionProduceResponse)
+        m.index, m.error_code, m.base_offset, m.log_append_time_ms = _unpack_ihqq(buf, pos)
+        pos += 22
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
 
-    VERSION = 3
+
+def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
+    for m in items:
+        if (type(m) is not PartitionProduceResponse and PartitionProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
+
+
+def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicProduceResponse, ...], int]:
+    """name string, partition_responses []PartitionProduceResponse."""
+    items = []
+    for _ in range(count):
+        m = new(TopicProduceResponse)
+        (n,) = _unpack_h(buf, pos)
+        pos += 2
+        if n < 0:
+            raise Malformed
+        end = pos + n
+        m.name = buf[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.partition_responses, pos = _read_partition_produce_response_v2(buf, pos, n)
+        m.unknown_tags = NO_TAGS
+        items.append(m)
+    return tuple(items), pos
+
+
+def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
+    for m in items:
+        if (type(m) is not TopicProduceResponse and TopicProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        put_string(out, m.name)
+        put_count(out, m.partition_responses)
+        _write_partition_produce_response_v2(out, m.partition_responses)
+
+
+class ProduceResponseV0(Serializer[ProduceResponse]):
+    """Version 0: responses []TopicProduceResponse."""
+
+    VERSION = 0
     MESSAGE = ProduceResponse
 
     @staticmethod
@@ -82,7 +145,35 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
         pos += 4
         if n < 0:
             raise Malformed
-        m.responses, pos = _read_topic_produce_response_v3(buf, pos, n)
+        m.responses, pos = _read_topic_produce_response_v0(buf, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ProduceResponse, out: bytearray) -> None:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        put_count(out, m.responses)
+        _write_topic_produce_response_v0(out, m.responses)
+
+
+class ProduceResponseV1(Serializer[ProduceResponse]):
+    """Version 1: responses []TopicProduceResponse, throttle_time_ms int32."""
+
+    VERSION = 1
+    MESSAGE = ProduceResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ProduceResponse, int]:
+        m = new(ProduceResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_topic_produce_response_v0(buf, pos, n)
         (m.throttle_time_ms,) = _unpack_i(buf, pos)
         pos += 4
         m.unknown_tags = NO_TAGS
@@ -90,11 +181,54 @@ class ProduceResponseV3(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_count(out, m.responses)
-        _write_topic_produce_response_v3(out, m.responses)
+        _write_topic_produce_response_v0(out, m.responses)
         out += _pack_i(m.throttle_time_ms)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {3: ProduceResponseV3}
+class ProduceResponseV2(Serializer[ProduceResponse]):
+    """Version 2: responses []TopicProduceResponse, throttle_time_ms int32."""
+
+    VERSION = 2
+    MESSAGE = ProduceResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[ProduceResponse, int]:
+        m = new(ProduceResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_topic_produce_response_v2(buf, pos, n)
+        (m.throttle_time_ms,) = _unpack_i(buf, pos)
+        pos += 4
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: ProduceResponse, out: bytearray) -> None:
+        if (type(m) is not ProduceResponse and ProduceResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        put_count(out, m.responses)
+        _write_topic_produce_response_v2(out, m.responses)
+        out += _pack_i(m.throttle_time_ms)
+
+
+class ProduceResponseV3(ProduceResponseV2):
+    """The same fields and bytes as version 2."""
+
+    VERSION = 3
+
+
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: ProduceResponseV0,
+    1: ProduceResponseV1,
+    2: ProduceResponseV2,
+    3: ProduceResponseV3,
+}

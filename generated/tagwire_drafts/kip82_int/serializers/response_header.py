@@ -29,7 +29,9 @@ class ResponseHeaderV0(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not ResponseHeader and ResponseHeader not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.correlation_id)
 

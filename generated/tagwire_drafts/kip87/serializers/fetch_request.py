@@ -18,7 +18,7 @@ _unpack_iiii = Struct(">iiii").unpack_from
 _unpack_iqi = Struct(">iqi").unpack_from
 
 
-def _read_fetch_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
+def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchPartition, ...], int]:
     """partition int32, fetch_offset int64, partition_max_bytes int32."""
     items = []
     for _ in range(count):
@@ -30,14 +30,16 @@ def _read_fetch_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
     return tuple(items), pos
 
 
-def _write_fetch_partition_v3(out: bytearray, items: Iterable[FetchPartition]) -> None:
+def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchPartition and FetchPartition not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
 
-def _read_fetch_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
+def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchTopic, ...], int]:
     """topic string, partitions []FetchPartition."""
     items = []
     for _ in range(count):
@@ -53,25 +55,27 @@ def _read_fetch_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_fetch_partition_v3(buf, pos, n)
+        m.partitions, pos = _read_fetch_partition_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_fetch_topic_v3(out: bytearray, items: Iterable[FetchTopic]) -> None:
+def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchTopic and FetchTopic not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
-        _write_fetch_partition_v3(out, m.partitions)
+        _write_fetch_partition_v0(out, m.partitions)
 
 
-class FetchRequestV3(Serializer[FetchRequest]):
-    """Version 3: replica_id int32, max_wait_ms int32, min_bytes int32, topics []FetchTopic."""
+class FetchRequestV0(Serializer[FetchRequest]):
+    """Version 0: replica_id int32, max_wait_ms int32, min_bytes int32, topics []FetchTopic."""
 
-    VERSION = 3
+    VERSION = 0
     MESSAGE = FetchRequest
 
     @staticmethod
@@ -81,17 +85,42 @@ class FetchRequestV3(Serializer[FetchRequest]):
         pos += 16
         if n < 0:
             raise Malformed
-        m.topics, pos = _read_fetch_topic_v3(buf, pos, n)
+        m.topics, pos = _read_fetch_topic_v0(buf, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchRequest and FetchRequest not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_iii(m.replica_id, m.max_wait_ms, m.min_bytes)
         put_count(out, m.topics)
-        _write_fetch_topic_v3(out, m.topics)
+        _write_fetch_topic_v0(out, m.topics)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {3: FetchRequestV3}
+class FetchRequestV1(FetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 1
+
+
+class FetchRequestV2(FetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 2
+
+
+class FetchRequestV3(FetchRequestV0):
+    """The same fields and bytes as version 0."""
+
+    VERSION = 3
+
+
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: FetchRequestV0,
+    1: FetchRequestV1,
+    2: FetchRequestV2,
+    3: FetchRequestV3,
+}

@@ -18,7 +18,7 @@ _unpack_ihqi = Struct(">ihqi").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def _read_partition_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
+def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[PartitionData, ...], int]:
     """partition_index int32, error_code int16, high_watermark int64, records nullable records."""
     items = []
     for _ in range(count):
@@ -37,15 +37,17 @@ def _read_partition_data_v3(buf: bytes, raw: Any, pos: int, count: int) -> tuple
     return tuple(items), pos
 
 
-def _write_partition_data_v3(out: bytearray, items: Iterable[PartitionData]) -> None:
+def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not PartitionData and PartitionData not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_ihq(m.partition_index, m.error_code, m.high_watermark)
         put_nullable_binary(out, m.records)
 
 
-def _read_fetchable_topic_response_v3(
+def _read_fetchable_topic_response_v0(
     buf: bytes, raw: Any, pos: int, count: int
 ) -> tuple[tuple[FetchableTopicResponse, ...], int]:
     """topic string, partitions []PartitionData."""
@@ -63,25 +65,55 @@ def _read_fetchable_topic_response_v3(
         pos += 4
         if n < 0:
             raise Malformed
-        m.partitions, pos = _read_partition_data_v3(buf, raw, pos, n)
+        m.partitions, pos = _read_partition_data_v0(buf, raw, pos, n)
         m.unknown_tags = NO_TAGS
         items.append(m)
     return tuple(items), pos
 
 
-def _write_fetchable_topic_response_v3(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
+def _write_fetchable_topic_response_v0(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchableTopicResponse and FetchableTopicResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         put_string(out, m.topic)
         put_count(out, m.partitions)
-        _write_partition_data_v3(out, m.partitions)
+        _write_partition_data_v0(out, m.partitions)
 
 
-class FetchResponseV3(Serializer[FetchResponse]):
-    """Version 3: throttle_time_ms int32, responses []FetchableTopicResponse."""
+class FetchResponseV0(Serializer[FetchResponse]):
+    """Version 0: responses []FetchableTopicResponse."""
 
-    VERSION = 3
+    VERSION = 0
+    MESSAGE = FetchResponse
+
+    @staticmethod
+    def read(buf: bytes, raw: Any, pos: int) -> tuple[FetchResponse, int]:
+        m = new(FetchResponse)
+        (n,) = _unpack_i(buf, pos)
+        pos += 4
+        if n < 0:
+            raise Malformed
+        m.responses, pos = _read_fetchable_topic_response_v0(buf, raw, pos, n)
+        m.throttle_time_ms = 0
+        m.unknown_tags = NO_TAGS
+        return m, pos
+
+    @staticmethod
+    def write(m: FetchResponse, out: bytearray) -> None:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
+            raise Refused
+        put_count(out, m.responses)
+        _write_fetchable_topic_response_v0(out, m.responses)
+
+
+class FetchResponseV1(Serializer[FetchResponse]):
+    """Version 1: throttle_time_ms int32, responses []FetchableTopicResponse."""
+
+    VERSION = 1
     MESSAGE = FetchResponse
 
     @staticmethod
@@ -91,17 +123,36 @@ class FetchResponseV3(Serializer[FetchResponse]):
         pos += 8
         if n < 0:
             raise Malformed
-        m.responses, pos = _read_fetchable_topic_response_v3(buf, raw, pos, n)
+        m.responses, pos = _read_fetchable_topic_response_v0(buf, raw, pos, n)
         m.unknown_tags = NO_TAGS
         return m, pos
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not FetchResponse and FetchResponse not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
-        _write_fetchable_topic_response_v3(out, m.responses)
+        _write_fetchable_topic_response_v0(out, m.responses)
 
 
-SERIALIZERS: dict[int, type[Serializer[Any]]] = {3: FetchResponseV3}
+class FetchResponseV2(FetchResponseV1):
+    """The same fields and bytes as version 1."""
+
+    VERSION = 2
+
+
+class FetchResponseV3(FetchResponseV1):
+    """The same fields and bytes as version 1."""
+
+    VERSION = 3
+
+
+SERIALIZERS: dict[int, type[Serializer[Any]]] = {
+    0: FetchResponseV0,
+    1: FetchResponseV1,
+    2: FetchResponseV2,
+    3: FetchResponseV3,
+}

@@ -36,7 +36,9 @@ class RequestHeaderV1(Serializer[RequestHeader]):
 
     @staticmethod
     def write(m: RequestHeader, out: bytearray) -> None:
-        if m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS:
+        if (type(m) is not RequestHeader and RequestHeader not in type(m).__mro__) or (
+            m.unknown_tags is not NO_TAGS and m.unknown_tags != NO_TAGS
+        ):
             raise Refused
         out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
         put_nullable_string(out, m.client_id)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from tagwire.errors import SpecError, TagwireError
-from tagwire_generator.add_version import plan_versions
 from tagwire_generator.canonical import canonical_text
 from tagwire_generator.directory import check_set
+from tagwire_generator.draft_version import plan_drafts
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.texts import SpecData, SpecReader
 from tagwire_generator.options import SpecOptions
 from tagwire_generator.reader import load
 from tagwire_generator.spec_files import find_specs
@@ -35,30 +37,33 @@ def draft(name: str, kind: str, versions: str, optional: str) -> Spec:
 
 REQUEST, RESPONSE = spec("FooRequest", "request"), spec("FooResponse", "response")
 HEADER = spec("FooHeader", "header")
+COMMENT = "// by hand\n"
+PLAIN = {"flexibleVersions": "none"}
 
 
 def write(folder: Path, *specs: Spec, component: str = "") -> Path:
     (folder / component).mkdir(parents=True, exist_ok=True)
     for each in specs:
-        (folder / component / f"{each['name']}.json").write_text("// by hand\n" + json.dumps(each))
+        (folder / component / f"{each['name']}.json").write_text(COMMENT + json.dumps(each))
     return folder
 
 
 def read(folder: Path) -> dict[str, Spec]:
-    return {file.path.stem: json.loads(file.path.read_text()) for file in find_specs(folder)}
+    return {file.path.stem: json.loads(file.path.read_text().removeprefix(COMMENT)) for file in find_specs(folder)}
 
 
 def state(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_in_place(tmp_path: Path) -> None:
-    folder = write(tmp_path, REQUEST, RESPONSE, HEADER)
-    plan = plan_versions(folder)
-    before = state(folder)
+def test_a_folder(tmp_path: Path) -> None:
+    source, folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER), tmp_path / "out"
+    before = state(source)
+    plan = plan_drafts(source, folder)
     assert set(plan.changed) == {folder / f"{name}.json" for name in ("FooHeader", "FooRequest", "FooResponse")}
-    assert state(folder) == before, "a plan writes nothing"
+    assert not folder.exists(), "a plan writes nothing"
     plan.apply()
+    assert state(source) == before
     after = read(folder)
     assert [(each["validVersions"], each.get("versionsWithOptional")) for each in after.values()] == [
         ("0-1", None),
@@ -74,9 +79,10 @@ def test_a_folder_in_place(tmp_path: Path) -> None:
 
 
 def test_once_more_adds_one_version_more(tmp_path: Path) -> None:
-    folder = write(tmp_path, REQUEST, RESPONSE)
-    for versions in ("0-2", "0-3", "0-4"):
-        plan_versions(folder).apply()
+    folder = write(tmp_path / "in", REQUEST, RESPONSE)
+    for number, versions in enumerate(("0-2", "0-3", "0-4")):
+        plan_drafts(folder, tmp_path / str(number)).apply()
+        folder = tmp_path / str(number)
         found = {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()}
         assert found == {(versions, "2+")}
 
@@ -84,19 +90,21 @@ def test_once_more_adds_one_version_more(tmp_path: Path) -> None:
 def test_the_earlier_cut_of_a_pair_is_that_of_both(tmp_path: Path) -> None:
     leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
     late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
-    folder = write(tmp_path, REQUEST | {"flexibleVersions": "none", "fields": [FIELD, late]})
-    write(folder, RESPONSE | {"flexibleVersions": "1+"})
-    plan = plan_versions(folder)
+    source, folder = tmp_path / "in", tmp_path / "out"
+    write(
+        source, REQUEST | {"flexibleVersions": "none", "fields": [FIELD, late]}, RESPONSE | {"flexibleVersions": "1+"}
+    )
+    plan = plan_drafts(source, folder)
     plan.apply()
     assert {each["validVersions"] for each in read(folder).values()} == {"0-1"}
     assert read(folder)["FooRequest"]["fields"] == [FIELD]
-    assert [addition.gone for addition in plan.additions] == [("Late",), ()]
+    assert [draft.gone for draft in plan.drafts] == [("Late",), ()]
     assert "FooRequest: 0-3 -> 0-1; new 1; 1-3 cut; without Late" in str(plan)
 
 
 def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
-    folder = write(tmp_path, REQUEST | {"flexibleVersions": "0+"}, RESPONSE | {"validVersions": "0-3"})
-    plan = plan_versions(folder)
+    source, folder = tmp_path / "in", tmp_path / "out"
+    plan = plan_drafts(write(source, REQUEST | {"flexibleVersions": "0+"}, RESPONSE | {"validVersions": "0-3"}), folder)
     plan.apply()
     assert {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()} == {("0", "0+")}
     assert "FooResponse: 0-3 -> 0; new 0; flexible from the start" in str(plan)
@@ -113,10 +121,10 @@ OTHERS = (
 
 
 def test_what_is_no_rpc_is_left_alone(tmp_path: Path) -> None:
-    folder = write(tmp_path / "in", REQUEST, RESPONSE, *OTHERS)
+    folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN, *OTHERS)
     names = {f"{each['name']}.json" for each in OTHERS}
     before = {name: data for name, data in state(folder).items() if name in names}
-    plan = plan_versions(folder)
+    plan = plan_drafts(folder, folder)
     plan.apply()
     assert {name: data for name, data in state(folder).items() if name in names} == before
     assert "FooData: 0-1; of type data, left as it is" in str(plan)
@@ -130,7 +138,7 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/Stranger.json").write_text(json.dumps(spec("Stranger", "data")))
     before = state(folder)
-    plan = plan_versions(folder, tmp_path / "out")
+    plan = plan_drafts(folder, tmp_path / "out")
     plan.apply()
     assert state(folder) == before
     found = read(tmp_path / "out")
@@ -139,12 +147,12 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
     assert found["FooData"] == OTHERS[0]
     assert plan.stale == (tmp_path / "out/Stranger.json",)
     assert "Stranger.json: not one of these specs, left as it is" in str(plan)
-    assert plan_versions(folder, tmp_path / "out").changed == {}
+    assert plan_drafts(folder, tmp_path / "out").changed == {}
 
 
 def test_the_new_versions_alone(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER, *OTHERS)
-    plan_versions(folder, tmp_path / "out", only_new=True).apply()
+    plan_drafts(folder, tmp_path / "out", only_new=True).apply()
     found = read(tmp_path / "out")
     assert {name: each["validVersions"] for name, each in found.items()} == {
         "FooHeader": "0-1",
@@ -154,20 +162,20 @@ def test_the_new_versions_alone(tmp_path: Path) -> None:
         "PlainHeader": "0",
     }
     with pytest.raises(SpecError, match="name another folder"):
-        plan_versions(folder, folder / "." / "", only_new=True)
+        plan_drafts(folder, folder / "." / "", only_new=True)
 
 
 def test_the_unstable_version_is_named(tmp_path: Path) -> None:
-    plain = {"flexibleVersions": "none"}
-    folder = write(tmp_path, REQUEST | plain | {"latestVersionUnstable": True}, RESPONSE | plain)
-    assert "FooRequest: 0-3 -> 0-4; new 4; the new version is the unstable one now" in str(plan_versions(folder))
+    folder = write(tmp_path, REQUEST | PLAIN | {"latestVersionUnstable": True}, RESPONSE | PLAIN)
+    assert "FooRequest: 0-3 -> 0-4; new 4; the new version is the unstable one now" in str(plan_drafts(folder, folder))
 
 
 @pytest.mark.parametrize(
     ("specs", "text"),
     [
-        ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "have versions 0-3 and 0-2; give them the same ones"),
-        ([REQUEST, RESPONSE | {"validVersions": "none"}], "have versions 0-3 and none"),
+        ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
+        ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give them the same ones"),
+        ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
         ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in two dialects, and one is flexible"),
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
@@ -190,14 +198,15 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
 def test_refused_and_nothing_is_written(tmp_path: Path, specs: list[Spec], text: str) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)
-    with pytest.raises(SpecError, match=text):
-        plan_versions(folder)
+    for place in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
+        with pytest.raises(SpecError, match=text):
+            plan_drafts(folder, place)
     assert state(folder) == before
 
 
 def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
     folder = write(tmp_path, draft("FooRequest", "request", "0-3", "3+"), RESPONSE | {"flexibleVersions": "none"})
-    plan_versions(folder).apply()
+    plan_drafts(folder, folder).apply()
     found = read(folder)
     assert found["FooRequest"]["versionsWithOptional"] == "3+"
     assert found["FooResponse"]["versionsWithOptional"] == "4+"
@@ -206,10 +215,73 @@ def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
 
 def test_the_options_of_the_set_hold(tmp_path: Path) -> None:
     gap = {**FIELD, "taggedVersions": "2+", "versions": "2+", "tag": 7}
-    folder = write(tmp_path, REQUEST | {"fields": [gap]}, RESPONSE)
+    folder, out = write(tmp_path / "in", REQUEST | {"fields": [gap]}, RESPONSE), tmp_path / "out"
     with pytest.raises(SpecError, match="TW609"):
-        plan_versions(folder)
-    assert plan_versions(folder, options=SpecOptions(tag_gaps=True)).changed
+        plan_drafts(folder, out)
+    assert plan_drafts(folder, out, options=SpecOptions(tag_gaps=True)).changed
+
+
+def test_in_place_a_spec_gains_a_version_and_keeps_its_comments(tmp_path: Path) -> None:
+    request = draft("FooRequest", "request", "0-3", "2+")
+    folder = write(tmp_path, request, RESPONSE | PLAIN, HEADER | PLAIN)
+    plan_drafts(folder, folder).apply()
+    assert (folder / "FooHeader.json").read_bytes() == b"// by hand\n" + json.dumps(HEADER | PLAIN).encode()
+    for name, optional in (("FooRequest", "2+"), ("FooResponse", "4+")):
+        text = (folder / f"{name}.json").read_text()
+        assert text.startswith("// by hand\n{\n")
+        found = json.loads(text.removeprefix("// by hand\n"))
+        assert (found["validVersions"], found["versionsWithOptional"]) == ("0-4", optional)
+
+
+LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVersions": "5+"}
+
+
+@pytest.mark.parametrize(
+    ("specs", "told"),
+    [
+        ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are 0-2 now (TW924)", "2: the"]),
+        ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
+        ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
+        ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would lose Late"]),
+    ],
+)
+def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[str]) -> None:
+    folder = write(tmp_path, *specs)
+    before = state(folder)
+    with pytest.raises(SpecError) as caught:
+        plan_drafts(folder, folder)
+    assert all(each in str(caught.value) for each in told), caught.value
+    assert "--output" in str(caught.value)
+    assert state(folder) == before
+
+
+def test_what_else_was_released_is_kept(tmp_path: Path) -> None:
+    """A lock remembers a version and a tag that the specs have no more."""
+    folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
+    known = SpecReader().read(
+        [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
+        SpecOptions(),
+    )
+    plan_drafts(folder, folder).apply()  # 4 is free
+    for place in (folder, tmp_path / "out"):
+        with pytest.raises(SpecError, match="TW901"):
+            plan_drafts(folder, place, released=[Baseline.of(known)])
+
+
+def test_another_file_is_never_replaced(tmp_path: Path) -> None:
+    folder, out = write(tmp_path / "in", REQUEST, RESPONSE), tmp_path / "out"
+    plan_drafts(folder, out).apply()
+    assert plan_drafts(folder, out).changed == {}
+    write(out, REQUEST)
+    with pytest.raises(SpecError, match=r"FooRequest\.json: is there already, and is not what would be written"):
+        plan_drafts(folder, out)
+
+
+@pytest.mark.parametrize("place", ["in/clients", "."])
+def test_folders_in_each_other_are_refused(tmp_path: Path, place: str) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE)
+    with pytest.raises(SpecError, match="name a folder beside it"):
+        plan_drafts(folder, tmp_path / place)
 
 
 def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
@@ -218,7 +290,7 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "inner").write_text("in the way")  # where the last ones' folder must be
-    plan = plan_versions(folder, out)
+    plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match="inner: can't be written"):
         plan.apply()
     assert set(state(out)) == {"inner"}
@@ -230,9 +302,9 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
 def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path: Path) -> None:
     with gzip.open(TESTS / "data" / "kip482_rpcs" / "kafka_clients_2_4_1.jsonl.gz", "rt") as lines:
         write(tmp_path / "in", *map(json.loads, lines), component="clients")
-    plan = plan_versions(tmp_path / "in", tmp_path / "out", only_new=True)
+    plan = plan_drafts(tmp_path / "in", tmp_path / "out", only_new=True)
     plan.apply()
-    assert sum(addition.new is not None for addition in plan.additions) == 96
+    assert sum(draft.new is not None for draft in plan.drafts) == 96
     assert state(tmp_path / "out") == state(RPC_DRAFTS)
 
 

@@ -10,7 +10,7 @@ from independent_encoder import bare_value, encode, full_value, within
 
 from tagwire.errors import SpecError
 from tagwire_generator.canonical import canonical_text, normal_form
-from tagwire_generator.new_version import (
+from tagwire_generator.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,
@@ -139,6 +139,23 @@ def test_a_cut_clips_the_head(before: Spec, after: Spec) -> None:
     assert plain is not None
     left = {key: value for key, value in normal_form(plain).items() if key in {**before, **after}}
     assert left == after
+
+
+@pytest.mark.parametrize(
+    ("formats", "below", "left"),
+    [
+        ({"0-1": "v0", "2+": "v1"}, 3, {"0-1": "v0", "2+": "v1"}),
+        ({"0-1": "v0", "2+": "v1"}, 2, {"0+": "v0"}),
+        ({"0": "v0", "1-2": "v1", "3+": "v2"}, 2, {"0": "v0", "1+": "v1"}),
+    ],
+)
+def test_a_cut_clips_record_formats(formats: Spec, below: int, left: Spec) -> None:
+    plain = cut_to_plain(message(field(type="records", recordFormats=formats)), below=below)
+    assert plain is not None and only_field(plain)["recordFormats"] == left
+    check_valid(plain)
+    only = only_version(plain)
+    check_valid(only)
+    assert only_field(only)["recordFormats"] == {f"{below - 1}+": list(left.values())[-1]}
 
 
 def test_a_cut_can_be_made_lower_for_the_sake_of_a_pair() -> None:

@@ -151,7 +151,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
     if kept.highest < valid.highest:
         head.pop("latestVersionUnstable", None)
     if "headerVersions" in spec:
-        head["headerVersions"] = _header_versions(spec["headerVersions"], kept.highest)
+        head["headerVersions"] = _by_version(spec["headerVersions"], Versions(0, kept.highest))
     if "fallback" in spec and spec["fallback"]["version"] not in kept:
         del head["fallback"]
     return _without_unused(_mapped(head, lambda member: _restricted_member(member, window)))
@@ -159,9 +159,11 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
     """A field or a common struct with its ranges clipped, or None if it lies outside."""
-    ranges = {key: _clipped(member[key], window) for key in _RANGES if key in member}
+    ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
+    if "recordFormats" in member:
+        ranges["recordFormats"] = _by_version(member["recordFormats"], window)
     kept = {key: ranges.get(key, value) for key, value in member.items()}
     return {key: value for key, value in kept.items() if value is not None}
 
@@ -174,10 +176,11 @@ def _clipped(text: str, window: Versions) -> str | None:
     return str(Versions(max(versions.lowest, window.lowest), highest))
 
 
-def _header_versions(headers: Mapping[str, str], highest: int) -> Tree:
-    """Ranges of message versions up to `highest`; the last one is open, as it must be."""
-    kept = {versions.lowest: header for text, header in headers.items() if (versions := Versions.parse(text))}
-    starts = [start for start in sorted(kept) if start <= highest]
+def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
+    """What is said of the versions in `window`; the last range is open, since what comes next is not known."""
+    rows = ((Versions.parse(text), value) for text, value in said.items())
+    kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
+    starts = sorted(kept)
     ends = [*(start - 1 for start in starts[1:]), HIGHEST]
     return {str(Versions(start, end)): kept[start] for start, end in zip(starts, ends, strict=True)}
 

@@ -1,27 +1,28 @@
-"""A new version for each request and response of a folder of specs.
+"""The draft of a protocol by KIP-482's first draft: a version with optional fields for each request and response.
 
 A plan first, then the writing: all specs are read and held against the rules,
 all new texts are made and held against them again, and only then files are
 touched. A folder must never be left half way, since running the command again
 would add one version more.
 
+Most drafts cut released versions, so they go to a folder of their own, where
+nothing is replaced. In place a spec may only gain a version.
+
 A request and its response have the same versions afterwards, as they must have
 before. Headers go back to the plain ones, which the draft leaves as they are.
 Other messages are no RPCs and stay as they are, and so do APIs that are gone.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tagwire.errors import SpecError, TagwireError
+from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.directory import check_set
-from tagwire_generator.message_spec import MessageSummary
-from tagwire_generator.new_version import (
+from tagwire_generator.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,
@@ -30,13 +31,19 @@ from tagwire_generator.new_version import (
     restated,
     with_new_version,
 )
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.keeping import lost
+from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.formatting import with_comments
+from tagwire_generator.message_spec import MessageSummary
 from tagwire_generator.options import SpecOptions
+from tagwire_generator.output import write_all
 from tagwire_generator.parse import parse
 from tagwire_generator.problems import Problem, render
 from tagwire_generator.reader import read_data, read_spec
 from tagwire_generator.spec_files import find_specs
 
-__all__ = ["Addition", "AdditionPlan", "plan_versions"]
+__all__ = ["Draft", "DraftPlan", "plan_drafts"]
 
 Spec = dict[str, Any]
 
@@ -44,10 +51,11 @@ _DEFAULT_OPTIONS: Final = SpecOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Addition:
+class Draft:
     """What becomes of one spec."""
 
     name: str
+    component: str
     source: Path
     before: Versions
     after: Versions
@@ -70,10 +78,10 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True)
-class AdditionPlan:
+class DraftPlan:
     """What must happen in a folder; `str()` is the report to print."""
 
-    additions: tuple[Addition, ...]
+    drafts: tuple[Draft, ...]
     """One a spec, in the order of component and file."""
     changed: dict[Path, str]
     """The new content of each file that is not as it should be yet."""
@@ -81,26 +89,11 @@ class AdditionPlan:
     """Specs in the folders written to that are not of this plan; they are left alone."""
 
     def apply(self) -> None:
-        """Write the files. All content is on the disk before the first file is replaced.
-
-        Raises TagwireError if the system refuses.
-        """
-        ready: dict[Path, Path] = {}
-        try:
-            for path, text in self.changed.items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                ready[path] = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-                ready[path].write_text(text, encoding="utf-8", newline="")
-            for path, temporary in ready.items():
-                temporary.replace(path)
-        except OSError as error:
-            raise TagwireError(f"{error.filename or 'the specs'}: can't be written: {error.strerror}") from None
-        finally:
-            for temporary in ready.values():
-                temporary.unlink(missing_ok=True)
+        """Write the files; raises OutputError as `write_all` does."""
+        write_all(self.changed)
 
     def __str__(self) -> str:
-        lines = [str(addition) for addition in self.additions]
+        lines = [str(draft) for draft in self.drafts]
         lines += [f"{path}: not one of these specs, left as it is" for path in self.stale]
         return "\n".join(lines)
 
@@ -133,36 +126,71 @@ class _Result:
     """Nothing happens to it."""
 
 
-def plan_versions(
-    folder: Path, out: Path | None = None, *, only_new: bool = False, options: SpecOptions = _DEFAULT_OPTIONS
-) -> AdditionPlan:
+def plan_drafts(
+    folder: Path,
+    place: Path,
+    *,
+    only_new: bool = False,
+    options: SpecOptions = _DEFAULT_OPTIONS,
+    released: Iterable[Baseline] = (),
+) -> DraftPlan:
     """How each request and response of a folder of specs gains a version with optional fields.
 
-    The results go to `out`, by default into the folder itself. With `only_new`,
-    which needs another folder, they have the new version alone, and of the rest
-    only headers are written. Nothing is written yet: see `AdditionPlan.apply`.
+    The results go to the folder `place`. With `only_new` they have the new
+    version alone, and of the rest only headers are written. If `place` is the
+    folder itself, specs keep all versions that they have, and their comments;
+    elsewhere no file is replaced. `released` is what else was released of the
+    messages at `place`. Nothing is written yet: see `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule
-    (`problems` has them all) before or afterwards, and for a request and a
-    response that are not in step.
+    (`problems` has them all) before or afterwards, for a request and a response
+    that are not in step, and where something would be lost.
     """
-    place = folder if out is None else out
-    is_in_place = place.resolve() == folder.resolve()
+    is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
         raise SpecError(f"{folder}: the new versions alone would replace all others; name another folder for them")
     sources = _sources(folder, options)
     cuts = _cuts(sources)
-    additions: list[Addition] = []
+    drafts: list[Draft] = []
     problems: list[Problem] = []
     for source in sources:
         result = _result(source, cuts.get(source.summary.name), only_new=only_new)
         is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_unwanted else place / source.summary.component / source.path.name
-        additions.append(_addition(source, result, path))
+        drafts.append(_draft(source, result, path, is_in_place=is_in_place))
         # What the old versions may say, the new one perhaps may not.
-        problems += _problems(additions[-1], source.summary.component, options)
+        problems += _problems(drafts[-1], options)
     _refuse(problems)
-    return _plan(additions)
+    plan = _plan(drafts)
+    _refuse_losses(plan, is_in_place=is_in_place, options=options, released=released)
+    return plan
+
+
+def _is_in_place(folder: Path, place: Path) -> bool:
+    source, target = folder.resolve(), place.resolve()
+    if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
+        raise SpecError(f"{place}: is in the folder {folder}, or around it; name a folder beside it")
+    return source == target
+
+
+def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
+    """Raises SpecError where a draft would replace something that is not in it, or was released."""
+    there = [path for path in plan.changed if path.exists() or path.is_symlink()]
+    if there and not is_in_place:
+        text = "is there already, and is not what would be written; remove it, or name another folder"
+        raise SpecError(f"{there[0]}: {text}", file=str(there[0]))
+    reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
+    before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
+    written = [SpecData(str(path), components[path], text.encode()) for path, text in plan.changed.items()]
+    after = reader.read(written, options)
+    findings = list(lost(released, before, after))
+    if findings:
+        told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
+        remedy = "nothing is written; draft into a folder of its own with --output"
+        raise SpecError("\n".join(["the draft would change what was released:", *told, remedy]), file=findings[0].file)
+    gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
+    if gone:
+        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; name another folder with --output")
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
@@ -246,11 +274,12 @@ def _cut_notes(valid: Versions, rest: Spec) -> tuple[str, ...]:
     return (f"{cut} cut",) if cut else ()
 
 
-def _addition(source: _Source, result: _Result, path: Path | None) -> Addition:
+def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: bool) -> Draft:
     left = set(field_paths(result.spec))
     gone = {field: None for field in field_paths(source.spec) if field not in left}
-    return Addition(
+    return Draft(
         name=source.summary.name,
+        component=source.summary.component,
         source=source.path,
         before=source.versions,
         after=_versions(result.spec),
@@ -258,14 +287,21 @@ def _addition(source: _Source, result: _Result, path: Path | None) -> Addition:
         notes=result.notes,
         gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # it takes its members along
         path=path,
-        text="" if path is None else canonical_text(result.spec),
+        text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
-def _problems(addition: Addition, component: str, options: SpecOptions) -> Sequence[Problem]:
-    if addition.path is None:
+def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
+    """The canonical text; in place with the comments of the spec, as far as its fields are where they were."""
+    if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
+        return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
+    return canonical_text(spec)
+
+
+def _problems(draft: Draft, options: SpecOptions) -> Sequence[Problem]:
+    if draft.path is None:
         return ()
-    return read_spec(addition.text, file=str(addition.path), component=component, options=options).problems
+    return read_spec(draft.text, file=str(draft.path), component=draft.component, options=options).problems
 
 
 def _refuse(problems: Iterable[Problem]) -> None:
@@ -282,13 +318,13 @@ def _refuse(problems: Iterable[Problem]) -> None:
         )
 
 
-def _plan(additions: Sequence[Addition]) -> AdditionPlan:
-    texts = {addition.path: addition.text for addition in additions if addition.path is not None}
+def _plan(drafts: Sequence[Draft]) -> DraftPlan:
+    texts = {draft.path: draft.text for draft in drafts if draft.path is not None}
     try:
         old = {path: path.read_bytes() for path in texts if path.is_file()}
         present = [path for folder in sorted({path.parent for path in texts}) for path in sorted(folder.glob("*.json"))]
     except OSError as error:
         raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from None
-    known = {*texts, *(addition.source for addition in additions)}
+    known = {*texts, *(draft.source for draft in drafts)}
     changed = {path: text for path, text in texts.items() if old.get(path) != text.encode()}
-    return AdditionPlan(tuple(additions), changed, tuple(path for path in present if path not in known))
+    return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))

@@ -1,0 +1,77 @@
+"""`tagwire draft-version`: a version with optional fields for each request and response of a folder of specs."""
+
+from pathlib import Path
+
+import click
+
+from tagwire_cli.diagnostics import count
+from tagwire_cli.echo import say
+from tagwire_cli.released import released_in
+
+__all__ = ["command"]
+
+
+@click.command("draft-version")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--output",
+    metavar="DIR2",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that the drafts go to; no other spec in it is replaced.",
+)
+@click.option("--in-place", is_flag=True, help="Write to DIR itself, where specs only gain a version.")
+@click.option("--only-new", is_flag=True, help="Write the new versions alone, without those before; needs --output.")
+@click.option("--against", "revision", metavar="REV", help="What this git revision has was released, too.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; only say what would happen.")
+def command(
+    folder: Path, output: Path | None, in_place: bool, only_new: bool, revision: str | None, dry_run: bool
+) -> None:
+    """Draft a version with optional fields for each request and response in DIR.
+
+    It is what the first draft of KIP-482 wants: a new version of all RPCs, with
+    the fields of the one before it, in which each struct begins with its
+    optional fields (versionsWithOptional). Such a version follows plain ones, so
+    flexible versions are cut first, with all that only they have; a message that
+    is flexible from the start has its first version said again. Headers go back
+    to plain versions; other messages stay as they are.
+
+    The drafts go to the folder of --output, in canonical form, without comments.
+    With --in-place, comments are kept, and a spec that would lose a version or a
+    field is refused. So is what changes something that was released, as the lock
+    file of the set, or --against REV, says. Nothing is written unless all specs
+    keep the rules, before and after.
+
+    For one more version of a message in its own dialect, see `tagwire add-version`.
+
+    \b
+    Examples:
+      tagwire draft-version my_specs --output drafts --dry-run
+      tagwire draft-version kafka_2_4_1 --only-new --output message_specs/drafts/kip482_rpcs
+      tagwire draft-version plain_specs --in-place
+    """
+    from tagwire_generator.draft_version import plan_drafts
+    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.settings import find_root, load
+
+    if in_place == (output is not None):
+        raise click.UsageError(
+            "say where the drafts go: --output DIR2, or --in-place for specs that only gain a version"
+        )
+    if only_new and in_place:
+        raise click.UsageError("--only-new would replace all other versions; say with --output where the new ones go")
+    settings = load(find_root(Path.cwd()))
+    spec_set = settings.set_of(folder)
+    place = output or folder
+    plan = plan_drafts(
+        folder,
+        place,
+        only_new=only_new,
+        options=spec_set.options if spec_set else SpecOptions(),
+        released=released_in(settings, place, revision),
+    )
+    if not dry_run:
+        plan.apply()
+    say(plan, lines=True)
+    number = sum(draft.new is not None for draft in plan.drafts)
+    files = count(len(plan.changed), "file")
+    say(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")

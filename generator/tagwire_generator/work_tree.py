@@ -1,0 +1,80 @@
+"""git, asked by its own command, as hooks and CI have it: which files of a work tree it knows.
+
+Paths go to it literally and come back with zero bytes between them, so that no
+file name can be taken for anything else.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tagwire.errors import TagwireError
+
+__all__ = ["GitError", "is_hook", "run_git", "unknown_files"]
+
+_PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git tells its hooks of a repository: files are looked for in the one that their folder is in."""
+
+
+class GitError(TagwireError):
+    """What git can't do: no git, no repository, no such revision."""
+
+
+def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
+    """What git prints, run in a folder; `index` is another index than the repository's.
+
+    Raises GitError with what it says.
+    """
+    command = ["git", "--literal-pathspecs", *arguments]
+    environment = {key: value for key, value in os.environ.items() if key not in _PLACES}
+    if index is not None:
+        environment["GIT_INDEX_FILE"] = str(index)
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, input=stdin, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise GitError("git is not installed, or not on PATH") from None
+    except OSError as error:
+        raise GitError(f"git can't be run in {folder}: {error.strerror}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"{folder}: {said[0].removeprefix('fatal: ') if said else 'git failed'}")
+    return done.stdout
+
+
+def is_hook(environment: Mapping[str, str]) -> bool:
+    """Whether this is a commit hook: git names the index of the commit, pre-commit says so itself."""
+    return "PRE_COMMIT" in environment or "GIT_INDEX_FILE" in environment
+
+
+def unknown_files(files: Iterable[Path]) -> list[Path]:
+    """Those of these files that are in a work tree, but not in its index, and not ignored either.
+
+    Files outside any work tree are not among them. In a hook the index is the one
+    that is committed. Raises GitError where git fails.
+    """
+    trees: dict[Path, list[Path]] = {}
+    for file in files:
+        top = _top(file)
+        if top is not None:
+            trees.setdefault(top, []).append(file)
+    found: list[Path] = []
+    for top, members in trees.items():
+        folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
+        listing = run_git(top, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders, index=_index(top))
+        others = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
+        found += [file for file in members if file.parent.resolve() / file.name in others]
+    return found
+
+
+def _top(path: Path) -> Path | None:
+    """The work tree that a file or folder is in; a tree within another one (a submodule) is its own."""
+    place = path.parent.resolve() / path.name
+    return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
+
+
+def _index(top: Path) -> Path | None:
+    """The index of the commit that a hook judges: `git commit FILE` has one of its own."""
+    given = os.environ.get("GIT_INDEX_FILE")
+    return Path(given).resolve() if given and _top(Path.cwd()) == top else None

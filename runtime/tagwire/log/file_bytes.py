@@ -1,0 +1,108 @@
+"""The bytes of a segment's file, read as they are asked for.
+
+A broker cuts a segment while others read it: it removes the tail of zeros when
+it rolls, and records when it follows a new leader. A map of such a file ends
+the process (SIGBUS), so files are read with plain reads. A read that comes back
+short is an error that says so.
+
+Whoever goes through a file asks for small slices next to each other, so a
+window of the file is kept. A jump reads only a page: whoever looks at heads
+alone does not read what is between them.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from io import FileIO
+from os import SEEK_END
+from pathlib import Path
+from typing import Final
+
+from tagwire.log.errors import LogPathError
+
+__all__ = ["Bytes", "FileBytes", "open_file", "window_of"]
+
+_WINDOW: Final = 1 << 19
+"""Bytes that are read at once: what fits into a core's cache."""
+_JUMP: Final = 1 << 12
+"""Bytes that are read at a place that nothing led to."""
+
+
+def _pread(file: FileIO, size: int, start: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), size, start)
+    file.seek(start)
+    return file.read(size) or b""
+
+
+class FileBytes:
+    """A file as it was when it was opened: its length does not change, and slices are bytes."""
+
+    __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
+
+    def __init__(self, path: Path, file: FileIO) -> None:
+        self._path = path
+        self._file = file
+        self._size = file.seek(0, SEEK_END)
+        self._window = b""
+        self._start = self._end = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        """The bytes from `start` to before `stop`, both given. Raises LogPathError where the file is shorter now."""
+        start, stop = part.start, part.stop
+        if stop > self._end or start < self._start:
+            stop = min(stop, self._size)
+            if start >= stop:
+                return b""
+            if stop > self._end or start < self._start:
+                self._turn(start, stop - start)
+        return self._window[start - self._start : stop - self._start]
+
+    def forget(self) -> None:
+        """Read anew from now on: what somebody has written to the file is seen."""
+        self._window, self._end = b"", self._start
+
+    def _turn(self, start: int, least: int) -> None:
+        """Have a window that begins there."""
+        follows = self._start <= start <= self._end
+        self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
+        self._start, self._end = start, start + len(self._window)
+
+    def read(self, start: int, size: int) -> bytes:
+        """So many bytes from `start` on, which the file had when it was opened. Raises LogPathError."""
+        try:
+            data = _pread(self._file, size, start)
+            while len(data) < size and (more := _pread(self._file, size - len(data), start + len(data))):
+                data += more
+        except OSError as error:
+            raise LogPathError(f"{self._path}: can't be read at byte {start}: {error.strerror}") from None
+        if len(data) < size:
+            end = start + len(data)
+            raise LogPathError(
+                f"{self._path}: it was cut while it was read: it had {self._size} bytes, and now ends at byte {end} or"
+                " before; read it again"
+            )
+        return data
+
+
+Bytes = bytes | FileBytes
+
+
+def window_of(data: Bytes, start: int, least: int) -> bytes:
+    """At least so many bytes of a file from `start` on, and some more if there are. Raises LogPathError."""
+    size = min(max(least, _WINDOW), len(data) - start)
+    return data[start : start + size] if isinstance(data, bytes) else data.read(start, size)
+
+
+@contextmanager
+def open_file(path: Path) -> Generator[FileBytes]:
+    """The bytes of a file. Raises LogPathError where it can't be read."""
+    try:
+        file = FileIO(path)
+    except OSError as error:
+        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+    with file:
+        yield FileBytes(path, file)

@@ -1,0 +1,85 @@
+"""Whether what may be a batch has a wrong checksum, said without going over all its bytes.
+
+Only what follows from head and checksum is said here, as reading the batch
+would say it. Whatever else may be wrong is for whoever reads it.
+"""
+
+from typing import Final
+
+from tagwire.errors import DecodeError
+from tagwire.layout import Checksum
+from tagwire.layout_cursor import byte_count
+from tagwire.layout_reader import LayoutReader
+from tagwire.log.errors import LogError, refuse
+from tagwire.log.file_bytes import Bytes
+from tagwire.log.range_sums import RangeSums
+from tagwire.records import Format
+from tagwire.records.head_places import LONGEST
+
+__all__ = ["SumCheck"]
+
+_WIDTH: Final = 4
+
+
+class SumCheck:
+    """The checksums of one file, and places that are held against them."""
+
+    def __init__(self, file: str, data: Bytes) -> None:
+        self._file = file
+        self._data = data
+        self._sums: dict[str, RangeSums] = {}
+
+    def refuse_wrong(self, position: int, formats: list[Format]) -> None:
+        """Raises LogError if what is there is no batch of any of these formats, by its checksum.
+
+        One whose length does not fit there is none anyway.
+        """
+        head, left = self._data[position : position + LONGEST], len(self._data) - position
+        sizes = [(each, each.places.sound_size(head, 0)) for each in formats]
+        faults = [self._fault(position, head, size, each) for each, size in sizes if 0 < size <= left]
+        if len(formats) == 1 and faults[0] is not None:
+            raise faults[0]
+        if all(faults):
+            names = " and ".join(format.name for format in formats)
+            found = f"a batch that could be {names} by its magic, but has the checksum of neither"
+            refuse(self._file, "TWL105", position, found, "one of them")
+
+    def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
+        """What is wrong with the checksum; None where it is right, or nothing can be said."""
+        reader, at, kind = LayoutReader(format.head, head), 0, None
+        try:
+            for item in format.head.root.items:
+                if kind is not None and item.name == kind.first:
+                    return self._compared(position, at, (reader.pos, size), kind, format)
+                if item.condition is not None:
+                    return None
+                if isinstance(item.type, Checksum):
+                    at, kind = reader.pos, item.type
+                value = reader.read(item.type, ())
+                if item.equals is not None and value != item.equals:
+                    return None
+        except DecodeError:
+            pass
+        return None
+
+    def _compared(
+        self, position: int, at: int, part: tuple[int, int], kind: Checksum, format: Format
+    ) -> LogError | None:
+        """What is wrong with the checksum at `at` of a part of the batch."""
+        begin, end = part
+        if begin > end:
+            return None
+        stated = int.from_bytes(self._data[position + at : position + at + _WIDTH], "big")
+        sums = self._sums.setdefault(kind.algorithm, RangeSums(self._data, kind.algorithm))
+        actual = sums.of(position + begin, position + end)
+        if actual == stated:
+            return None
+        covered = f"the {kind.algorithm} of the {byte_count(end - begin)} from {kind.first} on"
+        return LogError(
+            *(self._file, "TWL104"),
+            offset=position + at,
+            found=f"0x{stated:08x}",
+            expected=f"0x{actual:08x}, {covered}",
+            message_name=format.name,
+            path="crc",
+        )

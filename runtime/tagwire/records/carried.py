@@ -1,0 +1,276 @@
+"""The records that messages carry: Produce requests, Fetch responses, and whatever else has a field of them.
+
+A spec names the format of such a field for each version (`recordFormats`), so a
+message can be read down to its records, and its records converted for a peer
+that speaks an older version. Nothing here knows a message by name.
+
+Two rules of the protocol are kept. A response may carry records of a lower magic
+than its version's format, as they stand in the log, and its last batch may be
+cut off where the reader's limit was. A request has its version's format alone,
+and whole batches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records.conversion import RecordLoss, convert, left_out
+from tagwire.records.format import Format
+from tagwire.records.formats import format_of
+from tagwire.records.reading import read_batches
+from tagwire.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
+
+    from tagwire.layout import Layout
+    from tagwire.message import Message, Struct
+    from tagwire.record_format import RecordFormat
+    from tagwire.records.batch import RecordBatch
+    from tagwire.rows import FieldRow
+
+    FormatName = str | Format | type[RecordFormat] | Layout
+    FormatOfRow = Callable[[FieldRow], FormatName]
+    """The format of the records that a field carries; "" where it carries none."""
+    M = TypeVar("M", bound=Message)
+
+__all__ = [
+    "CarriedRecords",
+    "carries_records",
+    "convert_records",
+    "decode_records",
+    "format_to_read",
+    "formats_by_row",
+]
+
+_OF_THE_FIELD = ("v0", "v1", "v2")
+
+
+class CarriedRecords:
+    """The records of one field of a message; iteration gives its batches, read as they are asked for."""
+
+    __slots__ = ("_partial", "data", "format", "holders", "limits", "path")
+
+    def __init__(
+        self, path: str, holders: tuple[Struct, ...], data: Any, format: FormatName, limits: Limits, *, partial: bool
+    ) -> None:
+        self.path = path
+        """Where the field is: `responses[0].partitions[2].records`."""
+        self.holders = holders
+        """The structs around the field, the message first, the one that has it last."""
+        self.data = data
+        """The bytes, as the message holds them."""
+        self.format = format
+        """The format that they are said to have; a record of a lower magic has its own."""
+        self.limits = limits
+        self._partial = partial
+
+    def __iter__(self) -> Iterator[RecordBatch]:
+        """The batches. Raises DecodeError, with the offset in `data`; LimitError."""
+        return read_batches(self.data, format_to_read(self.format), self.limits, partial=self._partial)
+
+    def __repr__(self) -> str:
+        return f"<{self.path}: {len(self.data)} bytes of records>"
+
+
+def decode_records(
+    message: Message,
+    version: int | None = None,
+    *,
+    format: FormatName | None = None,
+    partial: bool | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[CarriedRecords]:
+    """The records that a message carries, field by field in the order of the bytes; null fields are left out.
+
+    `version` is the one that the message was decoded in, its latest unless given:
+    it says which format the records have. `format` says so instead, for formats
+    that no spec of a message names. The last batch of a field may be cut off and
+    is left out then, if `partial` says so; by default in responses. Raises
+    TagwireError for a message whose spec names no format, UnsupportedVersionError,
+    FormatError.
+    """
+    format_of_row = _formats(type(message), version, format)
+    is_partial = message.KIND == "response" if partial is None else partial
+    return (
+        CarriedRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, partial=is_partial)
+        for path, holders, row in _places((message,), "", format_of_row)
+    )
+
+
+def convert_records(
+    message: M,
+    to: int | FormatName,
+    *,
+    version: int | None = None,
+    format: FormatName | None = None,
+    on_loss: str = "report",
+    compression: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> tuple[M, tuple[RecordLoss, ...]]:
+    """The message with its records as another reader takes them, and what they lost.
+
+    `to` is the version of that reader, whose format the spec names, or a format.
+    `version` and `format` say what the records are now, as for `decode_records`.
+    A batch that needs no conversion keeps its bytes: it has that format already,
+    or, in a response, a lower magic. Markers and emptied batches that have no
+    place there are left out and reported, and so is a batch that was cut off. The
+    message itself is not changed; which fields of its own the version lacks,
+    `Message.losses` says.
+
+    With `on_loss="error"` the first loss is an EncodeError instead. Raises
+    DecodeError for records that are at fault, and else as `decode_records`.
+    """
+    if on_loss not in ("report", "error"):
+        raise ValueError(f"on_loss is {on_loss!r}; 'report' or 'error' was expected")
+    cls = type(message)
+    target = _formats(cls, to, None) if isinstance(to, int) else _formats(cls, None, to)
+    source, is_response = _formats(cls, version, format), message.KIND == "response"
+    work = _Conversion(source, target, compression, limits, is_response=is_response)
+    converted: M = work.struct((message,), "")
+    if work.losses and on_loss == "error":
+        loss = work.losses[0]
+        reason = f"is {shown(loss.value)}, which can't be carried: {loss.reason}"
+        raise EncodeError(reason, message_name=message.NAME, version=None, path=loss.path)
+    return converted, tuple(work.losses)
+
+
+def format_to_read(format: FormatName) -> str | Format:
+    """What `read_batches` is told for a field of this format: those of the field are told apart by their magic.
+
+    Raises FormatError.
+    """
+    if format == "auto":
+        return "auto"
+    found = format_of(format)
+    return "auto" if found.name in _OF_THE_FIELD else found
+
+
+# ---------------------------------------------------------------- which fields
+
+
+def carries_records(cls: type[Struct]) -> bool:
+    """Whether it, or a struct in it, has a field for records."""
+    return any(_is_carrier(row) or (row.struct is not None and carries_records(row.struct)) for row in cls.FIELDS)
+
+
+def formats_by_row(version: int, format: FormatName | None) -> FormatOfRow:
+    """The format of each field that carries records: this one, or as its spec names it for a version."""
+    if format is not None:
+        return lambda row: format if _is_carrier(row) else ""
+    return lambda row: row.record_format(version)
+
+
+def _is_carrier(row: FieldRow) -> bool:
+    return bool(row.record_formats) or row.type == "records"
+
+
+def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
+    """The same for a message that is to have such fields; `version` is its latest unless given."""
+    asked = cls.VERSIONS.highest if version is None else version
+    if asked not in cls.VERSIONS:
+        raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
+    if not carries_records(cls):
+        raise TagwireError(f"{cls.NAME} carries no records")
+    found = formats_by_row(asked, format)
+    if not _names_any(cls, found):
+        raise TagwireError(f"{cls.NAME} v{asked}: the spec has no recordFormats for the records; name the format")
+    return found
+
+
+def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
+    return any(
+        format_of_row(row) or (row.struct is not None and _names_any(row.struct, format_of_row)) for row in cls.FIELDS
+    )
+
+
+def _places(
+    holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
+) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
+    """The fields that carry records and are not null: where each is, and the structs around it."""
+    for row in holders[-1].FIELDS:
+        value = getattr(holders[-1], row.name)
+        at = f"{path}.{row.name}" if path else row.name
+        if value is None:
+            continue
+        if format_of_row(row):
+            yield at, holders, row
+        elif row.struct is not None:
+            for where, struct in _structs(row, value, at):
+                yield from _places((*holders, struct), where, format_of_row)
+
+
+def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]:
+    if row.type.startswith("[]"):
+        yield from ((f"{at}[{index}]", struct) for index, struct in enumerate(value))
+    else:
+        yield at, value
+
+
+# ---------------------------------------------------------------- conversion
+
+
+class _Conversion:
+    """One message on its way to another reader; `losses` fills up."""
+
+    def __init__(
+        self,
+        source: FormatOfRow,
+        target: FormatOfRow,
+        compression: str | None,
+        limits: Limits,
+        *,
+        is_response: bool,
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.compression = compression
+        self.limits = limits
+        self.is_response = is_response
+        self.losses: list[RecordLoss] = []
+
+    def struct(self, holders: tuple[Any, ...], path: str) -> Any:
+        """The innermost of these structs with its records converted; itself where nothing had to be."""
+        changes: dict[str, Any] = {}
+        for row in holders[-1].FIELDS:
+            value = getattr(holders[-1], row.name)
+            at = f"{path}.{row.name}" if path else row.name
+            if value is None:
+                continue
+            if self.source(row):
+                format, partial = self.source(row), self.is_response
+                carried = CarriedRecords(at, holders, value, format, self.limits, partial=partial)
+                changes[row.name] = self.records(carried, format_of(self.target(row)))
+            elif row.struct is not None:
+                inner = tuple([self.struct((*holders, each), where) for where, each in _structs(row, value, at)])
+                changes[row.name] = inner if row.type.startswith("[]") else inner[0]
+        return holders[-1].replace(**changes) if changes else holders[-1]
+
+    def records(self, carried: CarriedRecords, target: Format) -> Any:
+        """The bytes of a field in another format; those that it has, also of a batch cut off, where they may stay."""
+        parts: list[bytes] = []
+        read, is_changed = 0, False
+        for index, batch in enumerate(carried):
+            read += batch.size
+            stays = batch.format == target.name or (self.is_response and batch.magic < target.magic)
+            is_changed = is_changed or not stays
+            parts.append(batch.encode() if stays else self.batch(batch, target, f"{carried.path}[{index}]"))
+        if not is_changed:
+            return carried.data
+        left = len(carried.data) - read
+        if left:
+            self.losses.append(RecordLoss(f"{carried.path}[{len(parts)}]", left, "these bytes are a batch cut off"))
+        return b"".join(parts)
+
+    def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
+        """A batch in another format; no bytes where it has no place there."""
+        why = left_out(batch, target)
+        if why:
+            self.losses.append(RecordLoss(at, len(batch), why))
+            return b""
+        converted, lost = convert(batch, target, compression=self.compression)
+        self.losses += [RecordLoss(f"{at}.{loss.path}", loss.value, loss.reason) for loss in lost]
+        return converted.encode()

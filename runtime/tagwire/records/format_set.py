@@ -1,0 +1,182 @@
+"""Which format each magic byte means: what every reader of batches is told.
+
+A log outlives the format it began with, so its segments hold several, and one
+segment may change format in its middle. The magic byte says which batch is
+which. v0, v1 and v2 own the bytes 0, 1 and 2; a proposal that is named takes
+the byte that it claims, and the others keep theirs. Two formats with one magic
+byte can't be told apart, so a set holds one of them.
+
+Most formats have the magic byte at one place. The draft of v3 has a length of
+varying size before it, so its place must be tried. Bytes may then look like
+two formats, and their checksums decide.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from tagwire.layout import Layout
+from tagwire.record_format import RecordFormat
+from tagwire.records.format import Format
+from tagwire.records.formats import FormatError, format_of
+
+__all__ = ["AUTO", "FormatSet", "Formats", "format_set"]
+
+AUTO: Final = "auto"
+_OF_AUTO: Final = ("v3",)
+_OF_THE_FIELD: Final = ("v0", "v1", "v2")
+MAGIC_AT: Final = 16
+"""Where v0, v1, v2 and most proposals have their magic byte."""
+
+
+class FormatSet:
+    """The formats that a log may hold, at most one for each magic byte.
+
+    `named` are formats by name, class or layout; v0, v1 and v2 stand beside
+    them, each unless a named one has its magic byte. With `only`, nothing
+    stands beside them. Raises FormatError for unknown names, for two formats
+    with one magic byte, and for `only` without a name.
+    """
+
+    def __init__(self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False) -> None:
+        if only and not named:
+            raise FormatError("only is set, but no format is named; name the one that is meant")
+        self.named = tuple(format_of(each) for each in named)
+        self.only = only
+        by_magic: dict[int, Format] = {}
+        for each in self.named:
+            if len(named) > 1 and not _is_findable(each):
+                raise FormatError(f"{each.name} has no magic byte that tells it from others; name it alone")
+            if each.magic in by_magic:
+                raise FormatError(
+                    f"{by_magic[each.magic].name} and {each.name} both have magic {each.magic}, so a reader can't tell"
+                    " them apart; name one of them"
+                )
+            by_magic[each.magic] = each
+        if not only and all(map(_is_findable, self.named)):
+            for name in _OF_THE_FIELD:
+                by_magic.setdefault(_OF_THE_FIELD.index(name), format_of(name))
+        self.formats = tuple(by_magic[magic] for magic in sorted(by_magic))
+        """All of them, by ascending magic byte."""
+        self.alone = self.formats[0] if len(self.formats) == 1 else None
+        """The one that every batch is read as; None where there are several."""
+        self.by_magic = {each.magic: each for each in self.formats if each.places.magic_at == MAGIC_AT}
+        """Those that have their magic byte at its usual place."""
+        self.tried = tuple(each for each in self.formats if each.places.magic_at != MAGIC_AT)
+        """The others."""
+
+    @property
+    def name(self) -> str:
+        """As a user would write it: the names with commas, `auto`."""
+        names = tuple(each.name for each in self.named)
+        return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
+
+    def candidates(self, head: bytes, pos: int, left: int | None = None) -> list[Format]:
+        """The formats that the batch at `pos` may have; `left` are the bytes there are, those of `head` unless given.
+
+        A format whose magic byte has no usual place counts only where the length that it has there fits.
+        """
+        if self.alone is not None:
+            return [self.alone]
+        found = self.claims(head, pos)
+        rest = len(head) - pos if left is None else left
+        if len(found) < 2 and (not found or found[0].places.magic_at == MAGIC_AT):
+            return found  # which is nearly always so
+        return [
+            each for each in found if each not in self.tried or 0 < each.places.sound_size(head, pos) <= rest
+        ] or found
+
+    def claims(self, head: bytes, pos: int) -> list[Format]:
+        """The formats whose magic byte is at `pos`, whatever the length there says."""
+        found = []
+        if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
+            found.append(usual)
+        for each in self.tried:
+            if each.places.has_magic(head, pos):
+                found.append(each)
+        return found
+
+    def may_begin(self, head: bytes, left: int) -> bool:
+        """Whether `head` begins with the magic byte of a format and a length that fits into the bytes that are left."""
+        return any(0 < each.places.sound_size(head, 0) <= left for each in self.claims(head, 0))
+
+    def is_cut(self, buf: bytes, pos: int) -> bool:
+        """Whether the batch at `pos` says that it is longer than what is left, or can't even say so."""
+        found = [self.alone] if self.alone is not None else self.claims(buf, pos)
+        if not found:
+            return len(buf) - pos <= MAGIC_AT
+        sizes = [each.places.size(buf, pos) for each in found if each.places.has_length]
+        return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
+
+    def nearest(self, buf: bytes, pos: int) -> Format:
+        """The format that bytes at fault are most likely of: by the magic byte, else the highest with a usual place."""
+        found = self.alone or next(iter(self.claims(buf, pos)), None)
+        return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
+
+    @cached_property
+    def magics(self) -> str:
+        """The magic bytes as text: `0, 1, 2 or 3`."""
+        *first, last = [str(each.magic) for each in self.formats]
+        return f"{', '.join(first)} or {last}" if first else last
+
+    @cached_property
+    def pattern(self) -> "re.Pattern[bytes] | None":
+        """What a batch with an offset below 2^56 begins with; None where that can't be said."""
+        ways = []
+        for each in self.formats:
+            places, magic = each.places, re.escape(bytes((each.magic & 0xFF,)))
+            if places.offset_at != 0 or places.length_at != 8 or not _is_findable(each):
+                return None
+            if places.length_is_varint is None and places.magic_at is not None:
+                ways.append(rb"[\0-\x7f][\s\S]{%d}%b" % (places.magic_at - 9, magic))
+            else:
+                gap = places.magic_behind or 0
+                ways.append(rb"[\s\S]{%d,%d}%b" % (gap + 1, gap + 5, magic))
+        return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
+
+    def __eq__(self, other: object) -> bool:
+        return self.formats == other.formats if isinstance(other, FormatSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.formats)
+
+    def __reduce__(self) -> Any:
+        return _remade, (tuple(each.source for each in self.named), self.only)
+
+    def __repr__(self) -> str:
+        return f"<record formats {', '.join(each.name for each in self.formats)}>"
+
+
+Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
+"""What a reader takes: `auto`, names with commas, a format of one's own, several of these, or a FormatSet."""
+
+
+def format_set(given: Any, *, only: bool = False) -> FormatSet:
+    """The formats that are meant: `auto` is v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
+    if isinstance(given, FormatSet):
+        return FormatSet(*given.named, only=True) if only and not given.only else given
+    if isinstance(given, str):
+        return _by_name(given, only)
+    if isinstance(given, list | tuple):
+        return FormatSet(*given, only=only)
+    return FormatSet(given, only=only)
+
+
+@lru_cache(maxsize=64)
+def _by_name(text: str, only: bool) -> FormatSet:
+    if text == AUTO:
+        if only:
+            raise FormatError("only is set, but no format is named; name the one that is meant instead of auto")
+        return FormatSet(*_OF_AUTO)
+    return FormatSet(*(name.strip() for name in text.split(",")), only=only)
+
+
+def _remade(named: tuple[Any, ...], only: bool) -> FormatSet:
+    return FormatSet(*named, only=only)
+
+
+def _is_findable(format: Format) -> bool:
+    """Whether a magic byte says which format it is."""
+    places = format.places
+    return format.magic >= 0 and (places.magic_at is not None or places.magic_behind is not None)

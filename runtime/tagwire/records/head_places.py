@@ -1,0 +1,142 @@
+"""Where the heads of a format have their length, their magic byte and their offsets.
+
+A reader asks this before it knows what a batch is, and of many places that are
+none. So it is worked out once from the layout, and no batch is read for it.
+"""
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from tagwire.errors import DecodeError
+from tagwire.layout import Checksum, Extent, Fixed, Item, Varint
+from tagwire.layout_reader import LayoutReader
+from tagwire.varint import from_zigzag, read_uvarint
+
+if TYPE_CHECKING:
+    from tagwire.records.format import Format
+
+__all__ = ["LONGEST", "HeadPlaces"]
+
+LONGEST: Final = 64
+"""Bytes of a head that reach behind the magic byte and the last offset of any format."""
+
+
+class HeadPlaces:
+    """The places of one format, in bytes from where a batch begins."""
+
+    def __init__(self, format: "Format") -> None:
+        self._head = format.head
+        items = format.head.root.items
+        self._extent = next((at for at, item in enumerate(items) if _is_length(item)), -1)
+        before = _width(items[: self._extent]) if self._extent >= 0 else None
+        kind = items[self._extent].type if self._extent >= 0 else None
+        self.length_at = before
+        """Where the length is; None where that is not fixed, or there is none."""
+        self._code = kind.code if isinstance(kind, Extent) else None
+        self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
+        self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
+        self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)
+        """The fewest bytes behind the length."""
+        self.magic = format.magic
+        self.magic_at = self._fixed(format, "magic")
+        """Where the magic byte is; None where a length of varying size is before it, or there is none."""
+        self.magic_behind = self._behind_length(format)
+        """How far the magic byte is behind the length; None where that varies, too."""
+        self.offset_at = self._fixed(format, "base_offset", 8)
+        self.last_delta_at = self._fixed(format, "last_offset_delta", 4)
+        self.gives_last_offset = self.offset_at is not None and (
+            self.last_delta_at is not None or "last_offset_delta" not in format.fields
+        )
+        """Whether the last offset is at fixed places."""
+
+    @property
+    def has_length(self) -> bool:
+        """Whether batches say how long they are."""
+        return self._code is not None
+
+    @property
+    def length_is_varint(self) -> Varint | None:
+        """The length's type, where it is a varint."""
+        return self._code if isinstance(self._code, Varint) else None
+
+    def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
+        item = format.fields.get(role)
+        if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != width:
+            return None
+        return _width(self._items_before(item.name))
+
+    def _behind_length(self, format: "Format") -> int | None:
+        item = format.fields.get("magic")
+        if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != 1 or self._extent < 0:
+            return None
+        return _width(self._items_before(item.name)[self._extent + 1 :])
+
+    def _items_before(self, name: str) -> tuple[Item, ...]:
+        items = self._head.root.items
+        return items[: next(at for at, item in enumerate(items) if item.name == name)]
+
+    # ------------------------------------------------------------ of a batch
+
+    def length(self, head: bytes, pos: int) -> tuple[int, int] | None:
+        """The length that the head at `pos` says, and where the bytes begin behind it; None where the head ends."""
+        if self.length_at is None or self._code is None:
+            return self._length_by_layout(head, pos)
+        begin = pos + self.length_at
+        if self._number is not None:
+            end = begin + self._number.size
+            return (self._number.unpack_from(head, begin)[0], end) if end <= len(head) else None
+        try:
+            value, end = (head[begin], begin + 1) if head[begin] < 0x80 else read_uvarint(head, begin)
+        except (IndexError, ValueError):
+            return None
+        return from_zigzag(value) if isinstance(self._code, Varint) and self._code.zigzag else value, end
+
+    def _length_by_layout(self, head: bytes, pos: int) -> tuple[int, int] | None:
+        if self._extent < 0:
+            return None
+        reader = LayoutReader(self._head, head, offset=pos)
+        try:
+            for item in self._head.root.items[: self._extent]:
+                reader.read(item.type, ())
+            return int(reader.read(self._head.root.items[self._extent].type, ())), reader.pos
+        except DecodeError:
+            return None
+
+    def size(self, head: bytes, pos: int) -> int | None:
+        """All bytes of the batch at `pos`, as its head says; None where the head ends."""
+        found = self.length(head, pos)
+        return None if found is None else self._size(*found, pos)
+
+    def _size(self, length: int, behind: int, pos: int) -> int:
+        return length + (self.length_at or 0 if self._counts_itself else behind - pos)
+
+    def sound_size(self, head: bytes, pos: int) -> int:
+        """The same; 0 where the head ends, or says a length that no batch can have."""
+        found = self.length(head, pos)
+        return 0 if found is None or found[0] < self.least else self._size(*found, pos)
+
+    def has_magic(self, head: bytes, pos: int) -> bool:
+        """Whether the format's magic byte is where the head at `pos` has it."""
+        if self.magic_at is not None:
+            at = pos + self.magic_at
+        else:
+            if self.magic_behind is None or (found := self.length(head, pos)) is None:
+                return False
+            at = found[1] + self.magic_behind
+        return at < len(head) and head[at] == self.magic
+
+
+def _is_length(item: Item) -> bool:
+    """Whether it says how many bytes follow in the batch."""
+    return isinstance(item.type, Extent) and not item.type.of
+
+
+def _width(items: tuple[Item, ...]) -> int | None:
+    """The bytes of items of fixed width; None where one has another."""
+    width = 0
+    for item in items:
+        code = item.type.code if isinstance(item.type, Extent) else item.type
+        if not isinstance(code, Fixed | Checksum) or item.condition is not None:
+            return None
+        width += code.minimum
+    return width

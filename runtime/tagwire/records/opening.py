@@ -1,0 +1,124 @@
+"""The records in a traced message, opened: the batches of a field become nodes below it.
+
+A trace shows a field of records as bytes, since layouts end there. The spec says
+in which format they are, so each batch can be traced where it stands, and the
+bytes of the message are still one node's each.
+"""
+
+from typing import TYPE_CHECKING
+
+from tagwire.errors import DecodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.records.carried import carries_records, format_to_read, formats_by_row
+from tagwire.records.reading import read_batches
+from tagwire.records.tracing import trace_batches
+from tagwire.tracer import Node, Trace, bytes_node
+
+if TYPE_CHECKING:
+    from tagwire.message import Message
+    from tagwire.records.carried import FormatName
+    from tagwire.records.format import Format
+    from tagwire.rows import FieldRow
+
+__all__ = ["open_records"]
+
+
+def open_records(
+    traced: Trace,
+    message: "type[Message]",
+    *,
+    format: "FormatName | None" = None,
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """The same trace, with the batches of each field of records below its node; its value is their number then.
+
+    `message` is the class of the body. `format` is that of the records where the
+    spec names none, or another one. The last batch of a response may be cut off:
+    it is shown as bytes. Batches at fault are shown up to the fault, and the first
+    error becomes `Trace.error`; the rest of the message is there all the same.
+    Raises FormatError for an unknown format.
+    """
+    if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
+        return traced
+    format_of_row = formats_by_row(traced.version, format)
+    for node in [node for part in traced.parts[-1:] for node in part.walk()]:
+        if not node.complete or node.children or not isinstance(node.value, bytes | bytearray | memoryview):
+            continue
+        row = _row_at(message, node.path)
+        if row is None or not format_of_row(row):
+            continue
+        opened = _Opened(node, bytes(node.value), strict, limits)
+        opened.read(format_to_read(format_of_row(row)), partial=message.KIND == "response")
+        traced.has_opened(canonical=opened.canonical, error=opened.error)
+    return traced
+
+
+def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
+    """The field at a path of a trace; None for what is no field, such as an unknown tag."""
+    fields, row = message.FIELDS, None
+    for step in path.split("."):
+        name, bracket, _ = step.partition("[")
+        row = next((each for each in fields if each.name == name), None)
+        if row is None or bool(bracket) != row.type.startswith("[]"):
+            return None
+        fields = () if row.struct is None else row.struct.FIELDS
+    return row
+
+
+class _Opened:
+    """The bytes of one field; offsets are those of the message."""
+
+    def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
+        self.node = node
+        self.data = data
+        self.begin = node.end - len(data)
+        self.strict = strict
+        self.limits = limits
+        self.nodes: list[Node] = []
+        self.canonical = True
+        self.error: DecodeError | None = None
+
+    def read(self, format: "str | Format", *, partial: bool) -> None:
+        """Put the batches below the node, and what is left behind the last whole one."""
+        place = 0
+        what = "not read"
+        for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
+            if seen.error is not None and partial and self.is_cut(place, format):
+                what = "cut off"
+                break
+            self.add(seen, place)
+            place += seen.root.length
+        count = len(self.nodes)
+        if place < len(self.data):
+            self.nodes.append(bytes_node(self.data[place:], what).moved(self.begin + place, self.path(count)))
+        self.node.put(self.nodes, count)
+
+    def path(self, index: int) -> str:
+        return f"{self.node.path}[{index}]"
+
+    def is_cut(self, place: int, format: "str | Format") -> bool:
+        """Whether what is left is the beginning of a batch."""
+        try:
+            return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
+        except DecodeError:
+            return False
+
+    def add(self, seen: Trace, place: int) -> None:
+        path = self.path(len(self.nodes))
+        self.nodes.append(seen.root.moved(self.begin + place, path))
+        self.canonical = self.canonical and seen.canonical
+        if seen.error is not None:
+            self.error = _placed(seen.error, self.begin + place, path)
+
+
+def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
+    """The error of a batch as one of the message."""
+    return type(error)(
+        message_name=error.message_name,
+        version=error.version,
+        path=f"{prefix}.{error.path}" if error.path else prefix,
+        offset=error.offset + by,
+        found=error.found,
+        expected=error.expected,
+    )

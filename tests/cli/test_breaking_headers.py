@@ -1,0 +1,114 @@
+"""Proofs of TW913, a released version with another header: the bytes are those of the set's own headers.
+
+The bytes are written out by hand from the specs below.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from spec_projects import edit_spec, make_project, write_spec
+
+from tagwire_cli.app import app
+
+REQUEST, RESPONSE = "message_specs/PingRequest.json", "message_specs/PingResponse.json"
+OWN_REQUESTS = [
+    {"name": "Magic", "type": "int8", "versions": "0+", "default": "-2"},
+    {"name": "RequestApiKey", "type": "int16", "versions": "0+"},
+    {"name": "RequestApiVersion", "type": "int16", "versions": "0+"},
+    {"name": "Tenant", "type": "int16", "versions": "1+"},
+]
+OWN_RESPONSES = [{"name": "Node", "type": "uint16", "versions": "1+", "default": "9"}]
+NONCE = "0000000000000000"
+
+
+def add_headers(root: Path, folder: str = "") -> None:
+    for name, fields in (("RequestHeader", OWN_REQUESTS), ("ResponseHeader", OWN_RESPONSES)):
+        path = write_spec(
+            root, name, type="header", apiKey=None, validVersions="0-1", flexibleVersions="none", fields=fields
+        )
+        path.parent.joinpath(folder).mkdir(exist_ok=True)
+        path.rename(path.parent / folder / path.name)
+
+
+def give_old_header(root: Path, kind: str) -> None:
+    """Version 0, which had header 1 or 0 by rule, has the other one; version 1, which is flexible, stays."""
+    old, newest = ("0", "2") if kind == "Request" else ("1", "1")
+    head = json.dumps({"0": old, "1+": newest})
+    edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
+
+
+def proofs(*words: str) -> list[tuple[str, str]]:
+    found = json.loads(CliRunner().invoke(app, ["breaking", *words, "--format", "json"]).stdout)
+    made: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
+    return [(proof["old"], proof["new"]) for proof in made]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_project(tmp_path))
+    return tmp_path
+
+
+def commit(root: Path) -> None:
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for words in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
+        subprocess.run(["git", *words], cwd=root, env=os.environ | names, check=True, capture_output=True)
+
+
+def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> None:
+    commit(project)
+    give_old_header(project, "Request")
+    # key 7, version 0, correlation id 7, client id "a"; header 0 has no client id
+    assert proofs("--against", "HEAD") == [
+        ("0007 0000 00000007 000161".replace(" ", "") + NONCE, "0007000000000007" + NONCE)
+    ]
+
+
+@pytest.mark.parametrize("folder", ["", "headers"])
+def test_a_proof_has_the_headers_of_the_set(project: Path, folder: str) -> None:
+    """As a folder, as files, against git, against a lock, and with what is known of the lock."""
+    add_headers(project, folder)
+    with (project / "pyproject.toml").open("a") as settings:
+        settings.write('lock = "lock.json"\n')
+    assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    commit(project)
+    (project / "old").mkdir()
+    for path in (REQUEST, RESPONSE):
+        (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
+    assert proofs() == []  # and is remembered
+    give_old_header(project, "Request")
+    give_old_header(project, "Response")
+    # magic -2, key 7, version 0, and in header 1 the tenant 0
+    request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
+    # nothing in header 0, the node 9 in header 1
+    response = (NONCE, "0009" + NONCE)
+    for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
+        assert proofs(*words) == [request, response], words
+    for words, expected in (
+        (["--against", "HEAD", REQUEST], request),
+        (["old/PingRequest.json", REQUEST], request),
+        (["--lock", "lock.json", RESPONSE], response),
+    ):
+        assert proofs(*words) == [expected], words
+
+
+def test_a_header_that_the_set_lacks_is_not_made_up(project: Path) -> None:
+    add_headers(project)
+    edit_spec(project, "RequestHeader", '"0-1"', '"1"')
+    commit(project)
+    give_old_header(project, "Request")
+    result = CliRunner().invoke(app, ["breaking", "--against", "HEAD", "--format", "json"])
+    (found,) = json.loads(result.stdout)
+    assert (found["rule"], found["proof"]) == ("TW913", None)
+
+
+def test_a_header_that_came_or_went_is_that_of_both(project: Path) -> None:
+    commit(project)
+    add_headers(project)
+    give_old_header(project, "Response")
+    assert proofs("--against", "HEAD") == [(NONCE, "0009" + NONCE)]

@@ -1,0 +1,164 @@
+"""`tagwire draft-version`: in place, into another folder, as a dry run; what it reports and refuses."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tagwire_cli.app import app
+
+FIELD = {"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that stays."}
+
+
+def spec(name: str, kind: str, **keys: Any) -> dict[str, Any]:
+    head = {"apiKey": 900, "type": kind, "name": name, "validVersions": "0-2", "flexibleVersions": "2+"}
+    return head | {"fields": [FIELD]} | keys
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    for each in (spec("PingRequest", "request"), spec("PingResponse", "response")):
+        (specs / f"{each['name']}.json").write_text(json.dumps(each))
+    return specs
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ("draft-version", *map(str, words)))
+
+
+def commit(root: Path) -> None:
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for words in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
+        subprocess.run(["git", *words], cwd=root, env=os.environ | names, check=True, capture_output=True)
+
+
+def versions(folder: Path) -> dict[str, tuple[str, str | None]]:
+    specs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    return {each["name"]: (each["validVersions"], each.get("versionsWithOptional")) for each in specs}
+
+
+def test_another_folder(folder: Path) -> None:
+    result = run(folder, "--output", folder.parent / "out")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "PingRequest: 0-2; new 2; 2 cut",
+        "PingResponse: 0-2; new 2; 2 cut",
+        "2 messages with a new version, 2 files written",
+    ]
+    assert versions(folder.parent / "out") == {"PingRequest": ("0-2", "2+"), "PingResponse": ("0-2", "2+")}
+    assert "Prose that stays." in (folder.parent / "out/PingRequest.json").read_text()
+
+
+def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = run(folder, "--in-place")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert (
+        "PingRequest 2: the version is flexible, and now has optional fields (lengths are varint) (TW901)"
+        in result.stderr
+    )
+    assert "--output" in result.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_in_place_where_nothing_is_lost(folder: Path) -> None:
+    for name, kind in (("PingRequest", "request"), ("PingResponse", "response")):
+        (folder / f"{name}.json").write_text(json.dumps(spec(name, kind, flexibleVersions="none")))
+    assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-2 -> 0-3; new 3\n")
+    assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-3 -> 0-4; new 4\n")
+    assert versions(folder) == {"PingRequest": ("0-4", "3+"), "PingResponse": ("0-4", "3+")}
+
+
+@pytest.mark.parametrize("by_git", [False, True])
+def test_what_a_lock_or_a_revision_remembers_is_released(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool
+) -> None:
+    """Version 3 is not in the specs any more: as a draft it would have other bytes."""
+    monkeypatch.chdir(folder.parent)
+    project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\n' + ('lock = "lock.json"\n' * (not by_git))
+    (folder.parent / "pyproject.toml").write_text(project)
+
+    def write(valid: str) -> None:
+        for name, kind in (("PingRequest", "request"), ("PingResponse", "response")):
+            text = json.dumps(spec(name, kind, flexibleVersions="none", validVersions=valid))
+            (folder / f"{name}.json").write_text(text)
+
+    write("0-3")
+    if by_git:
+        commit(folder.parent)
+    else:
+        assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    write("0-2")
+    words = ("--against", "HEAD") if by_git else ()
+    result = run("specs", "--in-place", *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "PingRequest 3: " in result.stderr and "TW901" in result.stderr
+    assert versions(folder)["PingRequest"] == ("0-2", None)
+    assert run("specs", "--in-place", "--against", "nosuch").exit_code == 2
+    write("0-3")
+    assert run("specs", "--in-place", *words).stdout.startswith("PingRequest: 0-3 -> 0-4; new 4\n")
+
+
+def test_a_dry_run_writes_nothing(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    out = ("--output", folder.parent / "out")
+    for words in ((folder, "--dry-run", *out), (folder, "--dry-run", "--only-new", *out)):
+        result = run(*words)
+        assert result.exit_code == 0
+        assert result.stdout.endswith("2 messages with a new version, 2 files would be written\n")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not (folder.parent / "out").exists()
+
+
+@pytest.mark.parametrize(("words", "valid"), [((), "0-2"), (("--only-new",), "2")])
+def test_once_more_changes_nothing(folder: Path, words: tuple[str, ...], valid: str) -> None:
+    out = folder.parent / "out"
+    assert run(folder, "--output", out, *words).exit_code == 0
+    assert versions(out) == {"PingRequest": (valid, "2+"), "PingResponse": (valid, "2+")}
+    assert versions(folder) == {"PingRequest": ("0-2", None), "PingResponse": ("0-2", None)}
+    assert run(folder, "--output", out, *words).stdout.endswith("0 files written\n")
+
+
+def test_bad_specs_are_shown_and_nothing_written(folder: Path) -> None:
+    (folder / "PingResponse.json").write_text(json.dumps(spec("PingResponse", "response", validVersions="0-3")))
+    result = run(folder, "--output", folder.parent / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "PingRequest and PingResponse have versions 0-2 and 0-3; give them the same ones first" in result.stderr
+    (folder / "PingResponse.json").write_text("{")
+    result = run(folder, "--output", folder.parent / "out")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "PingResponse.json:1:2: error TW103" in result.stderr
+    assert json.loads((folder / "PingRequest.json").read_text()) == spec("PingRequest", "request")
+
+
+def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tagged = {"name": "Trace", "type": "int64", "versions": "2+", "taggedVersions": "2+", "tag": 5}
+    (folder / "PingRequest.json").write_text(json.dumps(spec("PingRequest", "request", fields=[FIELD, tagged])))
+    monkeypatch.chdir(folder.parent)
+    assert "TW609" in run("specs", "--output", "out").stderr
+    project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\noptions = { tag_gaps = true }\n'
+    (folder.parent / "pyproject.toml").write_text(project)
+    assert run("specs", "--output", "out").stdout.startswith("PingRequest: 0-2; new 2; 2 cut; without Trace\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("specs",),
+        ("nosuch", "--in-place"),
+        ("specs", "--in-place", "--only-new"),
+        ("specs", "--in-place", "--output", "out"),
+        ("specs/PingRequest.json", "--in-place"),
+    ],
+)
+def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+    monkeypatch.chdir(folder.parent)
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (2, "")

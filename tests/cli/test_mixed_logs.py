@@ -1,0 +1,165 @@
+"""`tagwire log` and `explain` over logs with several magics, and attributes by the names of their bits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from mixed_logs import MIXTURES, Mixture, log_of
+
+from tagwire.records import BatchBuilder, Record, build, format_of
+from tagwire_cli.app import app
+
+SOME = [each for each in MIXTURES if len(each.older) == 2]
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def rows(*arguments: object) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run(*arguments, "--json").splitlines()]
+
+
+@pytest.mark.parametrize("mixture", SOME, ids=str)
+def test_every_command_takes_the_whole_log(tmp_path: Path, mixture: Mixture) -> None:
+    expected = log_of(tmp_path / "t-0", mixture)
+    named, folder = ("--format", mixture.named), tmp_path / "t-0"
+    run("log", "verify", folder, *named)
+    lines = rows("log", "dump", folder, *named)
+    assert [(row["offset"], row["isTombstone"], row["hasHeaders"]) for row in lines] == [
+        (record.offset, record.is_tombstone, bool(record.headers)) for _, record in expected
+    ]
+    assert len(run("log", "dump", folder, *named).splitlines()) == len(expected)
+    assert sum(row["records"] for row in rows("log", "stat", folder, *named)) == len(expected)
+    assert all(row["lost_bytes"] == 0 for row in rows("log", "salvage", folder, *named, "--output", tmp_path / "saved"))
+    [compacted] = rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
+    assert compacted["keys"] == 7
+    converted = CliRunner().invoke(
+        app, ["log", "convert", str(folder), *named, "--to", "v2", "--output", str(tmp_path / "v2")]
+    )
+    assert converted.exception is None or isinstance(converted.exception, SystemExit)
+    assert sum(row["records"] for row in rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")) == len(
+        expected
+    )
+    assert json.loads(run("whatif", folder, *named, "--to", "v3", "--json"))["total"]["records"] == len(expected)
+    segment = next(folder.glob("*.log"))
+    traces = json.loads(run("explain", *named, "--json", segment))
+    assert {trace["message"] for trace in traces} == {format_of(each).layout.name for each in mixture.formats}
+    assert len(run("log", "state", folder, *named, code=1)) > 0
+
+
+def test_one_format_alone(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    parts = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
+    segment.write_bytes(b"".join(part.encode() for part in parts))
+    assert "no problems" in run("log", "verify", segment, "--format", "kip87")
+    assert "found magic 1, expected 2" in run("log", "dump", segment, "--format", "kip87", "--only-format", code=1)
+    assert "found magic 1" in run("explain", "--format", "kip87", "--only-format", segment, code=1)
+    assert "found magic 1" in run("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
+    for command in ("log dump", "log stat", "explain"):
+        said = run(*command.split(), "--only-format", segment, code=2)
+        assert "--only-format goes with a format that is named" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "kip87,kip82-int",
+            "kip87 and kip82-int both have magic 2, so a reader can't tell them apart; name one of them",
+        ),
+        ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
+        ("kip87,auto", "there is no record format 'auto'"),
+    ],
+)
+def test_sets_that_cannot_be(tmp_path: Path, name: str, sentence: str) -> None:
+    assert sentence in " ".join(run("log", "verify", tmp_path, "--format", name, code=2).split())
+
+
+def test_two_proposals_in_one_log(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    formats = ["v0", "kip87", "v3-zigzag", "v1"]
+    parts = [build([Record(n, -1, b"k", b"v")], each) for n, each in enumerate(formats)]
+    segment.write_bytes(b"".join(part.encode() for part in parts))
+    [stat] = rows("log", "stat", segment, "--format", "kip87,v3-zigzag")
+    assert list(stat["formats"]) == formats
+
+
+# ---------------------------------------------------------------- attributes
+
+
+FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
+    # format, batch, record, bits as explain has them, words of a line
+    ("v0", {"compression": "gzip"}, {"timestamp": -1}, "1 (compression gzip)", "compression gzip"),
+    ("v1", {"compression": "gzip"}, {}, "1 (compression gzip)", "compression gzip"),
+    ("v1", {"timestamp_type": "append", "append_time": 9}, {}, "8 (timestamp type append)", "timestamp type append"),
+    ("v2", {"is_transactional": True, "producer_id": 4}, {}, "16 (transactional)", "transactional"),
+    ("v2", {"is_control": True}, {}, "32 (control)", "control"),
+    ("v2", {"delete_horizon_ms": 7}, {"value": None}, "64 (has delete horizon)", "has delete horizon, tombstone"),
+    ("v2", {}, {"headers": (("h", b"1"),)}, "", "has headers"),
+    ("v3", {}, {"value": None}, "128 (ignore message attributes)", "ignore message attributes, tombstone"),
+    ("kip82-int", {}, {"headers": ((1, b"1"),)}, "16 (has headers)", "has headers"),
+    ("kip82-str", {}, {"value": None}, "2 (value is null)", "tombstone"),
+    ("kip87", {}, {"tombstone": True}, "32 (tombstone)", "tombstone"),
+    ("kip87", {"compression": "gzip"}, {"tombstone": True}, "32 (tombstone)", "compression gzip, tombstone"),
+    ("kip87", {}, {"value": None, "tombstone": False}, "", ""),
+    (
+        "kip82-int+kip87",
+        {},
+        {"headers": ((1, b"1"),), "tombstone": True},
+        "48 (has headers, tombstone)",
+        "has headers, tombstone",
+    ),
+]
+
+
+@pytest.mark.parametrize(("format", "batch", "record", "bits", "words"), FLAGS)
+def test_attributes_have_names(
+    tmp_path: Path, format: str, batch: dict[str, Any], record: dict[str, Any], bits: str, words: str
+) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    one = Record(0, 5, b"k", b"v").replace(**record)
+    segment.write_bytes(BatchBuilder(format, as_read=True, **batch).extend([one]).build().encode())
+    found = [line for line in run("explain", "--format", format, segment).splitlines() if "attributes" in line]
+    assert not bits or any(line.endswith(f" {bits}") for line in found)
+    assert bits or all(line.endswith(" 0") for line in found)
+    [line] = run("log", "dump", segment, "--format", format).splitlines()
+    assert line.split("\t")[5:] == ([words] if words else [])
+    [row] = rows("log", "dump", segment, "--format", format)
+    assert (row["isTombstone"], row["hasHeaders"]) == (one.is_tombstone, bool(one.headers))
+    assert row["deleteHorizonMs"] == batch.get("delete_horizon_ms")
+
+
+def test_bits_as_json(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    one = Record(0, 5, b"k", b"v", ((1, b"1"),), tombstone=True)
+    segment.write_bytes(build([one], "kip82-int+kip87").encode())
+    [trace] = json.loads(run("explain", "--format", "kip82-int+kip87", "--json", segment))
+    [attributes] = [node for node in trace["root"]["children"] if node["path"] == "attributes"]
+    assert attributes["bits"] == {
+        "compression": "none",
+        "timestamp_type": "create",
+        "has_headers": True,
+        "is_tombstone": True,
+    }
+
+
+def test_stat_counts_what_has_them(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    parts = [
+        build([Record(0, 5, b"k", None)], "v1", timestamp_type="append", append_time=9),
+        BatchBuilder("kip82-int+kip87", as_read=True)
+        .extend([Record(1, 5, b"k", None, ((1, b"1"),), tombstone=False), Record(2, 5, b"k", b"v", tombstone=True)])
+        .build(),
+    ]
+    segment.write_bytes(b"".join(part.encode() for part in parts))
+    named = ("--format", "kip82-int+kip87")
+    [stat] = rows("log", "stat", segment, *named)
+    counts = ("appendTimeBatches", "deleteHorizonBatches", "tombstones", "recordsWithHeaders", "nullsWithoutFlag")
+    assert [stat[name] for name in counts] == [1, 0, 2, 1, 1]
+    said = " ".join(run("log", "stat", segment, *named).split())
+    assert "append time 1, tombstone 2, null without flag 1, has headers 1" in said

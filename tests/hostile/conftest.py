@@ -1,0 +1,14 @@
+"""The engines, each in its turn."""
+
+import pytest
+from native_engine import forget_engine
+
+from tagwire import engine
+
+
+@pytest.fixture(params=("python", "native") if engine() == "native" else ("python",))
+def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Messages and formats choose anew."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
+    forget_engine()
+    return str(request.param)

@@ -1,0 +1,68 @@
+"""`tagwire explain --json` writes as it goes: its memory does not grow with the number of units of the input."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from growth import peak_bytes
+
+import tagwire_messages as messages
+from tagwire.records import BatchBuilder
+from tagwire_cli import output
+from tagwire_cli.app import app
+
+
+def frames(count: int) -> bytes:
+    body = messages.LeaveGroupRequest(group_id="g" * 40, member_id="m" * 40)
+    frame = messages.registry.encode_request(body, 0, correlation_id=1)
+    return (len(frame).to_bytes(4, "big") + frame) * count
+
+
+def batches(count: int) -> bytes:
+    builder = BatchBuilder("v2")
+    for _ in range(4):
+        builder.append(b"k", b"v")
+    return builder.build().encode() * count
+
+
+INPUTS = {"--request --frames": frames, "--format v2": batches}
+
+
+@pytest.mark.parametrize("words", INPUTS)
+def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "write_bytes", lambda data: None)  # else the test's own runner holds all of it
+    path = tmp_path / "in.bin"
+
+    def explain() -> None:
+        result = CliRunner().invoke(app, ["explain", *words.split(), "--json", str(path)])
+        assert result.exit_code == 0, result.output
+
+    path.write_bytes(INPUTS[words](3))
+    explain()
+    peaks = []
+    for count in (10, 120):
+        path.write_bytes(INPUTS[words](count))
+        peaks.append(peak_bytes(explain))
+    assert peaks[1] < 2 * peaks[0] + 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize("words", INPUTS)
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_the_json_is_what_it_was(words: str, count: int, tmp_path: Path) -> None:
+    (tmp_path / "in.bin").write_bytes(INPUTS[words](count))
+    result = CliRunner().invoke(app, ["explain", *words.split(), "--json", str(tmp_path / "in.bin")])
+    found = json.loads(result.stdout)
+    assert len(found) == count and result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    assert all((row["traces"][0] if "traces" in row else row)["root"]["children"] for row in found)
+
+
+def test_one_message_is_written_as_it_was() -> None:
+    words = ["explain", "LeaveGroupRequest", "0", "--hex", "--json", "-"]
+    result = CliRunner().invoke(app, words, input="00016700016d")
+    found = json.loads(result.stdout)
+    assert result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    data = bytes.fromhex("00016700016d")
+    from tagwire.tracer import trace
+
+    assert found == trace(messages.LeaveGroupRequest, data, 0).to_json()

@@ -1,0 +1,33 @@
+"""Threads that make the first calls together, in fresh processes: nothing may crash, and all must get the same.
+
+What is made at a first call (methods, plans, layouts, formats, modules) was once made by each thread, and one thread's
+replaced another's while it was in use.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import first_callers
+import pytest
+
+from tagwire import engine
+
+SCRIPT = Path(first_callers.__file__)
+THREADS = (2, 16)
+
+
+@pytest.mark.parametrize("call", first_callers.CALLS)
+@pytest.mark.parametrize("way", ["native", "python"])
+def test_first_calls(call: str, way: str) -> None:
+    if way == "native" and engine() != "native":
+        pytest.skip("this installation has no native engine, or it is not in use")
+    if call == "arrow":
+        pytest.importorskip("pyarrow")
+    for threads in THREADS if way == "native" else THREADS[-1:]:
+        command = [sys.executable, str(SCRIPT), call, str(threads)]
+        ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TAGWIRE_ENGINE": way})
+        assert (
+            ran.returncode == 0
+        ), f"{threads} threads, exit code {ran.returncode}: {ran.stdout[-2000:]}{ran.stderr[-500:]}"

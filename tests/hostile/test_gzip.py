@@ -1,0 +1,88 @@
+"""gzip files that are made to be slow: the work grows with the input, counted in bytes and not in seconds."""
+
+import gzip
+import zlib
+from random import Random
+from typing import Any
+
+import pytest
+
+from tagwire import compression
+from tagwire.compression import PackingFault, unpack
+from tagwire.limits import Limits
+
+EMPTY = gzip.compress(b"", mtime=0)
+
+
+class Counted:
+    """As `zlib`, but counts the input that is copied because a call leaves it."""
+
+    error = zlib.error
+
+    def __init__(self) -> None:
+        self.copied = self.calls = 0
+
+    def decompressobj(self, wbits: int) -> Any:
+        counted, member = self, zlib.decompressobj(wbits)
+
+        class Member:
+            eof = property(lambda _: member.eof)
+            unused_data = property(lambda _: member.unused_data)
+            unconsumed_tail = property(lambda _: member.unconsumed_tail)
+
+            def decompress(self, data: Any, max_length: int) -> bytes:
+                part = member.decompress(data, max_length)
+                counted.calls += 1
+                counted.copied += len(member.unused_data) + len(member.unconsumed_tail)
+                return part
+
+        return Member()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    counted = Counted()
+    monkeypatch.setattr(compression, "zlib", counted)
+    return counted
+
+
+@pytest.mark.parametrize("members", [1, 10, 1000, 4000])
+def test_empty_members(counted: Counted, members: int) -> None:
+    assert unpack("gzip", EMPTY * members, Limits()) == b""
+    assert counted.copied <= 256 * members and counted.calls <= 2 * members
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1 << 20, 1 << 22])
+def test_bytes_that_do_not_pack(counted: Counted, size: int) -> None:
+    data = Random(1).randbytes(size)
+    packed = gzip.compress(data, 1)
+    assert unpack("gzip", packed, Limits()) == data
+    assert counted.copied <= len(packed) and counted.calls <= 20 + len(packed) / 50_000
+
+
+def test_members_of_all_sizes() -> None:
+    random = Random(2)
+    parts = [random.randbytes(random.choice((0, 1, 200, 255, 256, 70_000))) * random.choice((1, 9)) for _ in range(60)]
+    packed = b"".join(gzip.compress(part, random.choice((0, 6))) for part in parts)
+    whole = b"".join(parts)
+    assert unpack("gzip", packed, Limits()) == whole == unpack("gzip", memoryview(packed), Limits())
+    assert unpack("gzip", packed, Limits(decompressed_bytes=len(whole))) == whole
+    with pytest.raises(PackingFault, match=f"more than {len(whole) - 1}"):
+        unpack("gzip", packed, Limits(decompressed_bytes=len(whole) - 1))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "end early"),
+        (EMPTY[:-1], "end early"),
+        (EMPTY + EMPTY[:5], "end early"),
+        (EMPTY + b"\0", "end early"),
+        (EMPTY + bytes(20), "do not unpack"),
+        (EMPTY[:-1] + b"\1", "do not unpack"),
+        (gzip.compress(bytes(5000))[:-9], "end early"),
+    ],
+)
+def test_what_is_no_whole_file(data: bytes, said: str) -> None:
+    with pytest.raises(PackingFault, match=said):
+        unpack("gzip", data, Limits())

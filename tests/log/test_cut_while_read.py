@@ -1,0 +1,102 @@
+"""A segment that becomes shorter while it is read is an error that says so, and never ends the process.
+
+Each way of reading runs in a process of its own: a map of a file that is cut ends it with SIGBUS.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from native_engine import native
+
+from tagwire import log
+from tagwire.log.file_bytes import open_file
+from tagwire.log.scan import Scan
+from tagwire.records import Record, build
+
+_CUT = """
+import os, sys
+from pathlib import Path
+from tagwire import TagwireError, log
+from tagwire.log.convert import Conversion, convert_partition
+from tagwire.log.file_bytes import FileBytes
+from tagwire.log.salvage import salvage
+from tagwire.log.stat import stat
+from tagwire.log.verify import verify_segment
+from tagwire.log.whatif import WhatIf
+
+way, path = sys.argv[1], Path(sys.argv[2])
+read, reads = FileBytes.read, 0
+
+def cut_in_between(self, start, size):
+    global reads
+    reads += 1
+    if reads == 3:
+        os.truncate(path, 100_000)
+    return read(self, start, size)
+
+FileBytes.read = cut_in_between
+ways = {
+    "read": lambda: [list(batch) for batch in log.read(path)],
+    "columns": lambda: [len(array) for array in log.columns(path)],
+    "heads": lambda: [len(array) for array in log.columns(path, level="batch")],
+    "places": lambda: log.Segment(path).end_offset(),
+    "stat": lambda: stat(log.Segment(path)),
+    "whatif": lambda: WhatIf(Conversion("v3")).add(log.Segment(path), "t"),
+    "convert": lambda: convert_partition(log.Partition(path.parent), path.parent / "out", Conversion("v3")),
+}
+try:
+    ways[way]()
+except TagwireError as error:
+    print(error)
+else:
+    print("nothing was noticed")
+"""
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Path:
+    batch = build([Record(n, 5, b"k", b"v" * 500) for n in range(30)], "v2")
+    path = tmp_path / "alpha-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(batch.replace(base_offset=30 * n).encode() for n in range(200)))
+    return path
+
+
+@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+@pytest.mark.parametrize("way", ["read", "columns", "heads", "places", "stat", "whatif", "convert"])
+def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: str, segment: Path) -> None:
+    if engine == "python" and way == "columns":
+        pytest.importorskip("pyarrow")
+    run = subprocess.run(
+        [sys.executable, "-c", _CUT, way, str(segment)],
+        env={"TAGWIRE_ENGINE": engine, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "was cut while it was read" in run.stdout
+    assert str(segment) in run.stdout
+
+
+def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
+    """Forwards, backwards, across windows, behind the end."""
+    data = segment.read_bytes()
+    size = len(data)
+    with open_file(segment) as file:
+        for start in (0, 5, 4090, size - 3, 100, size - 1, size, size + 5, 1 << 19, (1 << 19) - 3, 0):
+            for length in (0, 1, 17, 64, 1 << 16, size):
+                assert file[start : start + length] == data[start : start + length]
+
+
+def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> None:
+    with open_file(segment) as data:
+        scan = Scan(str(segment), data)
+        places = scan.places()
+        next(places)
+        with segment.open("ab") as file:
+            file.write(b"\1" * 1000)
+        assert sum(1 for _ in places) == 199
+    with pytest.raises(log.LogError):
+        list(log.read(segment))

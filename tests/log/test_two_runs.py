@@ -1,0 +1,176 @@
+"""Two runs on one output: one of them is refused, and what the other writes is whole."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+
+from tagwire import log
+from tagwire.log import claim
+from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
+from tagwire.log.convert import Conversion, carry_directory_files, convert_partition
+from tagwire.log.whole_folder import whole_folder
+from tagwire.records import Record, build
+
+_SLOW = """
+import sys, time
+from tagwire import log
+from tagwire.log.convert import Conversion, convert_partition
+
+def wait(count):
+    print("at work", flush=True)
+    sys.stdin.readline()
+
+convert_partition(log.Partition(sys.argv[1]), sys.argv[2], Conversion("v3"), wait)
+"""
+_COMMANDS: dict[str, list[str]] = {
+    "convert": ["--to", "v2"],
+    "compact": ["--drop-keyless"],
+    "salvage": [],
+}
+
+
+def partition(path: Path, batches: int = 1, records: int = 10) -> Path:
+    path.mkdir(parents=True)
+    batch = build([Record(n, 5, b"k%d" % n, b"v") for n in range(records)], "v2")
+    data = b"".join(batch.replace(base_offset=records * number).encode() for number in range(batches))
+    (path / f"{0:020}.log").write_bytes(data)
+    return path
+
+
+def records_of(path: Path) -> int:
+    return sum(len(batch) for batch in log.read(path))
+
+
+def cli(*words: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "tagwire_cli", *map(str, words)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Any:
+    """A process that is converting alpha-0 to out/alpha-0, and waits."""
+    source = partition(tmp_path / "in" / "alpha-0")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SLOW, str(source), str(tmp_path / "out" / "alpha-0")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "at work\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_the_second_run_says_who_is_at_work(command: str, slow: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = cli("log", command, tmp_path / "in" / "alpha-0", *_COMMANDS[command], "--output", out)
+    assert run.returncode == 1
+    assert f"process {slow.pid} on {socket.gethostname()} is writing it" in run.stderr
+    assert not (out / "alpha-0").exists()
+    slow.communicate("\n")
+    assert slow.returncode == 0
+    assert records_of(out / "alpha-0") == 10
+    assert [each.name for each in out.iterdir()] == ["alpha-0"]
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next(slow: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    slow.kill()
+    slow.wait()
+    assert len(list(out.glob(".alpha-0.*.partial"))) == 1
+    assert cli("log", "convert", tmp_path / "in" / "alpha-0", "--to", "v2", "--output", out).returncode == 0
+    assert [each.name for each in out.iterdir()] == ["alpha-0"]
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path) -> None:
+    for number in range(3):
+        partition(tmp_path / "in" / f"alpha-{number}")
+    out, done = tmp_path / "out", tmp_path / "out" / "alpha-1"
+    words = ["log", command, tmp_path / "in", *_COMMANDS[command], "--output", out]
+    assert cli(*words).returncode == 0
+    written = {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")}
+    for number in (0, 2):
+        for file in (out / f"alpha-{number}").iterdir():
+            file.unlink()
+        (out / f"alpha-{number}").rmdir()
+    before = done.stat().st_mtime_ns
+
+    refused = cli(*words)
+    assert refused.returncode == 1
+    assert f"{done}: it is there already" in refused.stderr
+    assert not (out / "alpha-0").exists()
+
+    again = cli(*words, "--resume")
+    assert again.returncode == 0
+    assert f"{done}: it is there already, and is passed over" in again.stderr
+    assert {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")} == written
+    assert done.stat().st_mtime_ns == before
+
+
+def test_without_locks_the_second_is_refused_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both fill folders of their own; nothing of the first is lost."""
+    monkeypatch.setattr(claim, "_flock", lambda: None)
+    target = tmp_path / "alpha-0"
+
+    def second() -> None:
+        with whole_folder(target) as made:
+            (made / "second").write_bytes(b"2")
+            with whole_folder(target) as other:
+                (other / "first").write_bytes(b"1")
+
+    with pytest.raises(log.LogPathError, match="another run has written it"):
+        second()
+    assert [each.name for each in target.iterdir()] == ["first"]
+    assert [each.name for each in tmp_path.iterdir()] == ["alpha-0"]
+
+
+def test_of_many_threads_one_writes(tmp_path: Path) -> None:
+    source = log.Partition(partition(tmp_path / "alpha-0", batches=50))
+    barrier, refused = Barrier(8), []
+
+    def run() -> None:
+        barrier.wait()
+        try:
+            convert_partition(source, tmp_path / "out", Conversion("v3"))
+        except log.LogPathError as error:
+            refused.append(str(error))
+
+    threads = [Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 7
+    assert records_of(tmp_path / "out") == 500
+    assert all(f"process {os.getpid()} on" in each or "already" in each for each in refused)
+
+
+def test_checkpoints_that_two_runs_join_have_the_entries_of_both(tmp_path: Path) -> None:
+    folders = []
+    for number in range(8):
+        folder = tmp_path / f"disk{number}"
+        folder.mkdir()
+        write_offsets(folder / "recovery-point-offset-checkpoint", {TopicPartition(f"t{number}", 0): number})
+        folders.append(folder)
+    target, barrier = tmp_path / "out", Barrier(8)
+
+    def run(folder: Path) -> None:
+        barrier.wait()
+        carry_directory_files([(folder, target)], keeps_producers=True)
+
+    threads = [Thread(target=run, args=(folder,)) for folder in folders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    joined = read_offsets(target / "recovery-point-offset-checkpoint")
+    assert joined == {TopicPartition(f"t{number}", 0): number for number in range(8)}

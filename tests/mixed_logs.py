@@ -1,0 +1,85 @@
+"""Logs whose batches have several magics: a proposal beside the formats that it came after."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from tagwire.records import Record, build, format_of
+
+__all__ = ["MIXTURES", "Mixture", "flat", "log_of"]
+
+OLDER = {
+    "kip82-int": ("v0", "v1"),
+    "kip82-int-signed": ("v0", "v1"),
+    "kip82-int+kip87": ("v0", "v1"),
+    "kip82-str": ("v0", "v1"),
+    "kip87": ("v0", "v1"),
+    "v3": ("v0", "v1", "v2"),
+    "v3-zigzag": ("v0", "v1", "v2"),
+}
+
+
+class Mixture(NamedTuple):
+    """A format that is named, and those with other magic bytes beside it."""
+
+    named: str
+    older: tuple[str, ...]
+
+    @property
+    def formats(self) -> list[str]:
+        """The format of each batch: up, down, and up again."""
+        return [*self.older, self.named, self.older[-1], self.named]
+
+    def __str__(self) -> str:
+        return f"{self.named} beside {', '.join(self.older)}"
+
+
+MIXTURES = [
+    Mixture(named, older)
+    for named, all_older in OLDER.items()
+    for count in range(1, len(all_older) + 1)
+    for older in combinations(all_older, count)
+]
+
+
+def record(offset: int, format: str) -> Record:
+    """One that has all that its format can say."""
+    of = format_of(format)
+    headers: tuple[tuple[str | int, bytes | None], ...] = ()
+    if "headers" in of.has and offset % 3:
+        headers = ((offset, b"h"),) if format.startswith("kip82-int") else (("h", b"%d" % offset),)
+    has_flag = "is_tombstone" in of.record_bits
+    value = None if offset % 5 == 4 else b"value %d" % offset
+    return Record(
+        offset,
+        -1 if format == "v0" else 1_700_000_000_000 + offset,
+        b"k%d" % (offset % 7),
+        value,
+        headers,
+        tombstone=(value is None or offset % 4 == 0) if has_flag else None,
+    )
+
+
+def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
+    """A batch for each format: the format, its records, its bytes."""
+    made = []
+    for number, format in enumerate(formats):
+        records = [record(number * size + index, format) for index in range(size)]
+        made.append((format, records, build(records, format, compression=codec).encode()))
+    return made
+
+
+def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
+    """Write a partition of two segments, which change format in their middle; each record with its format."""
+    folder.mkdir(parents=True)
+    made = batches_of([*mixture.formats, *mixture.formats], codec)
+    middle = len(mixture.formats)
+    for part in (made[:middle], made[middle:]):
+        base = part[0][1][0].offset
+        (folder / f"{base:020}.log").write_bytes(b"".join(data for _, _, data in part))
+    return flat(made)
+
+
+def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
+    """Each record with its format."""
+    return [(format, each) for format, records, _ in made for each in records]

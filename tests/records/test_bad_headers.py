@@ -1,0 +1,34 @@
+"""What are no headers, given as headers: an EncodeError that says where, never a bare error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tagwire_messages as messages
+from tagwire import EncodeError
+from tagwire.records import BatchBuilder, ProducerRecord, Record
+from tagwire.records.headers import Headers
+
+NONE: dict[str, list[Any]] = {"headers": [5, None], "headers[0]": [[5], [("a",)], [("a", b"", 1)], "ab", {"a": 1}]}
+TAKERS: list[Callable[[Any], object]] = [
+    lambda headers: Record(0, 0, b"", b"", headers),
+    lambda headers: BatchBuilder("v2").append(b"k", b"v", headers=headers),
+    lambda headers: ProducerRecord("topic", headers=headers),
+    Headers.of,
+]
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize(("path", "headers"), [(path, each) for path, found in NONE.items() for each in found])
+def test_what_are_no_pairs(taker: Callable[[Any], object], path: str, headers: Any) -> None:
+    with pytest.raises(EncodeError, match="headers are pairs of key and value") as caught:
+        taker(headers)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("message", [None, "x", 5, b"", object()])
+def test_what_is_no_message(message: Any) -> None:
+    for encode in (messages.registry.encode_request, messages.registry.encode_response):
+        with pytest.raises(EncodeError, match="was given, not a re"):
+            encode(message, 4)

@@ -1,0 +1,89 @@
+"""Which format each magic byte means, and which formats can't stand beside each other."""
+
+import pickle
+
+import pytest
+
+from tagwire.errors import DecodeError
+from tagwire.records import FormatError, FormatSet, Record, build, format_of, read_batches
+from tagwire.records.format_set import format_set
+from tagwire.records.tracing import trace_batches
+from tagwire_drafts.kip87 import MessageKip87
+
+ONE = [Record(0, -1, b"k", b"v")]
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("auto", "v0 v1 v2 v3"),
+        ("v0", "v0 v1 v2"),
+        ("v2", "v0 v1 v2"),
+        ("kip87", "v0 v1 kip87"),
+        ("kip82-str", "v0 v1 kip82-str"),
+        ("v3-zigzag", "v0 v1 v2 v3-zigzag"),
+        ("kip87,v3", "v0 v1 kip87 v3"),
+        (["v3-zigzag", "kip82-int"], "v0 v1 kip82-int v3-zigzag"),
+        (format_of("kip87"), "v0 v1 kip87"),
+    ],
+)
+def test_what_a_name_means(given: object, names: str) -> None:
+    found = format_set(given)
+    assert [each.name for each in found.formats] == names.split()
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and hash(again) == hash(found) and again.name == found.name
+    assert format_set(found) is found
+
+
+def test_a_class_takes_its_magic_byte_too() -> None:
+    data = build(ONE, "v0").encode() + build([ONE[0].replace(offset=1, timestamp=5)], "kip87").encode()
+    assert [batch.format for batch in read_batches(data, MessageKip87)] == ["v0", "kip87"]
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "v2", "kip82-int", "kip82-str", "kip87", "v3", "v3-zigzag"])
+def test_one_alone(name: str) -> None:
+    others = [each for each in ("v0", "v1", "kip87", "v3") if format_of(each).magic != format_of(name).magic]
+    own = build(ONE, name).encode()
+    assert [batch.format for batch in read_batches(own, name, only=True)] == [name]
+    for other in others:
+        with pytest.raises(DecodeError):
+            list(read_batches(build(ONE, other).encode(), name, only=True))
+        [trace] = trace_batches(build(ONE, other).encode(), name, only=True)
+        assert trace.error is not None
+    assert format_set(FormatSet(name), only=True).alone is format_of(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "only", "sentence"),
+    [
+        (("kip87", "v2"), False, "kip87 and v2 both have magic 2"),
+        (("v3", "v3-zigzag"), True, "v3 and v3-zigzag both have magic 3"),
+        (("v9",), False, "there is no record format 'v9'"),
+        ((), True, "only is set, but no format is named"),
+    ],
+)
+def test_sets_that_cannot_be(names: tuple[str, ...], only: bool, sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        FormatSet(*names, only=only)
+    with pytest.raises(FormatError):
+        format_set("auto", only=True)
+
+
+def test_an_unknown_magic_byte_is_told_with_those_that_are_known() -> None:
+    data = bytearray(build(ONE, "v1").encode())
+    data[16] = 9
+    for format, known in (("auto", "0, 1, 2 or 3"), ("kip87", "0, 1 or 2")):
+        with pytest.raises(DecodeError, match=f"found magic 9, expected a batch of magic {known}"):
+            list(read_batches(bytes(data), format))
+
+
+@pytest.mark.parametrize("name", ["v3", "v3-zigzag"])
+def test_a_batch_that_is_cut_off_behind_others_is_left_out(name: str) -> None:
+    """Also where its length has no fixed size; with all of it there, it is read."""
+    first = build(ONE, "v0").encode()
+    for size in (1, 100, 9000, 200_000):
+        second = build([Record(1, 5, b"k", bytes(size))], name).encode()
+        assert [batch.format for batch in read_batches(first + second, name, partial=True)] == ["v0", name]
+        for cut in (1, len(second) // 2, len(second) - 17):
+            data = first + second[: len(second) - cut]
+            assert [batch.format for batch in read_batches(data, name, partial=True)] == ["v0"]

@@ -1,0 +1,82 @@
+"""A batch of many records is converted some at a time, and comes out as it would all at once."""
+
+from typing import Any
+
+import pytest
+
+from tagwire import EncodeError
+from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, formats
+from tagwire.records.record import HeaderMap
+
+_FORMATS = ("v0", "v1", "v2", "v3", "kip87", "kip82-int")
+
+
+def records(count: int = 10, attributes: int = 0) -> list[Record]:
+    last = [Record(count * 2, 900 - count, b"k", b"v", attributes=attributes)]
+    return [Record(2 * n, 300 + n, b"k%d" % n if n % 3 else None, b"v" * n) for n in range(count)] + last
+
+
+@pytest.fixture(params=[2, 3, 5, 11])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Builds and converts with so few records at a time."""
+
+    def few() -> None:
+        monkeypatch.setattr(building, "AT_ONCE", request.param)
+        monkeypatch.setattr(conversion, "AT_ONCE", request.param)
+
+    return few
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("to", _FORMATS)
+@pytest.mark.parametrize("source", ["v1", "v2", "v3"])
+def test_a_batch_in_parts_is_the_batch_at_once(source: str, to: str, codec: str, at_once: Any) -> None:
+    batch = build(records(), source, compression="gzip")
+    whole, losses = convert(batch, to, compression=codec)
+    at_once()
+    again, told = convert(batch, to, compression=codec)
+    assert again.encode() == whole.encode()
+    assert sorted(map(repr, told)) == sorted(map(repr, losses))
+
+
+def test_attributes_of_a_late_record_are_kept(at_once: Any) -> None:
+    batch = build(records(attributes=4), "v2")
+    whole = convert(batch, "v3")[0].encode()
+    at_once()
+    assert convert(batch, "v3")[0].encode() == whole
+
+
+def test_a_record_that_cannot_be_written_is_named_by_its_number(at_once: Any) -> None:
+    bad = [*records(), Record(1 << 40, 5, b"k", b"v")]
+    at_once()
+    for target in ("v2", "v3"):
+        with pytest.raises(EncodeError) as raised:
+            BatchBuilder(formats.format_of(target)).build_of(iter(bad))
+        assert raised.value.path.startswith("records[11]")
+
+
+@pytest.mark.parametrize("target", ["v0", "v2"])
+def test_what_is_no_record_is_refused_wherever_it_is(target: str, at_once: Any) -> None:
+    at_once()
+    records_and_none: list[Any] = [*(Record(n, -1, b"k", b"v") for n in range(11)), None]
+    with pytest.raises(EncodeError) as raised:
+        BatchBuilder(formats.format_of(target)).build_of(iter(records_and_none))
+    assert raised.value.path == "records[11]"
+
+
+def test_headers_of_a_map_get_their_order_in_every_part(at_once: Any) -> None:
+    unordered = HeaderMap([(-1, b"last"), (1, b"first")])
+    given = [Record(n, 5, b"k", b"v", headers=unordered) for n in range(11)]
+    format = formats.format_of("kip82-int")
+    whole = BatchBuilder(format).extend(given).build()
+    at_once()
+    again = BatchBuilder(format).build_of(iter(given))
+    assert again.encode() == whole.encode()
+
+
+def test_bits_that_the_new_format_takes_for_itself_do_not_count(at_once: Any) -> None:
+    batch = build(records(attributes=1), "v2")
+    whole, losses = convert(batch, "v3")
+    at_once()
+    again, told = convert(batch, "v3")
+    assert (again.encode(), [str(loss) for loss in told]) == (whole.encode(), [str(loss) for loss in losses])

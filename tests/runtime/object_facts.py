@@ -1,0 +1,71 @@
+"""What an engine makes of objects of every message, printed: run in a process for each engine, and compared.
+
+Objects come from the golden bytes of each version; each is changed in one field after the other.
+"""
+
+import copy
+import hashlib
+import pickle
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import golden_files
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import Struct
+
+
+def changed_values(value: Any) -> list[Any]:
+    """Values to put in the place of one: of the same type, of another, equal ones of other types."""
+    found: list[Any] = [None, (), "x", 1.5, float("nan"), -0.0, 0.0]
+    if isinstance(value, tuple):
+        found += [list(value), value[:-1], (*value, *value[:1])]
+    if isinstance(value, bool):
+        found += [int(value), not value]
+    if isinstance(value, int):
+        found += [value + 1, float(value)]
+    if isinstance(value, bytes):
+        found += [memoryview(value), bytearray(value)]
+    return found
+
+
+def facts(message: Struct) -> Iterator[str]:
+    """A line for each thing that objects do by their slots."""
+    yield repr(message)
+    fields = {name: getattr(message, name) for name in message.__slots__}
+    again = type(message)(**fields)
+    for made in (
+        again,
+        message.replace(),
+        copy.copy(message),
+        copy.deepcopy(message),
+        pickle.loads(pickle.dumps(message)),
+    ):
+        yield f"{made == message} {made != message} {type(made).__name__} {made!r}"
+    for name, value in fields.items():
+        for other in changed_values(value):
+            try:
+                again = message.replace(**{name: other})
+            except TypeError as fault:
+                yield f"{name}: {fault}"
+                continue
+            yield f"{name} {again == message} {message == again} {again!r} {copy.deepcopy(again) == again}"
+
+
+def main() -> None:
+    """Print a hash for each message and version."""
+    print("engine", tagwire.engine())
+    for path in sorted(golden_files.FOLDER.glob("*.txt")):
+        cls = next(
+            c for n in messages.registry.names() if (c := messages.registry[n]).__module__.endswith("." + path.stem)
+        )
+        for golden in golden_files.read_file(path):
+            message = cls.from_json(golden.value, golden.version)
+            text = re.sub("<memory at 0x[0-9a-f]+>", "<memory>", "\n".join(facts(message)))
+            print(cls.__name__, golden.version, hashlib.sha256(text.encode()).hexdigest())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""JSON of both engines: the native one gives the values, the texts, the messages and the refusals of Python's form."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import golden_files
+import pytest
+from native_engine import native
+from sample_messages.poll import PollRequest
+
+import tagwire
+import tagwire_messages as messages
+from tagwire_messages import HeartbeatRequest, MetadataResponse, ProduceRequest
+from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
+
+CLASSES = {
+    cls.__module__.rpartition(".")[2]: cls for cls in map(messages.registry.__getitem__, messages.registry.names())
+}
+GOLDEN = [
+    (CLASSES[path.stem], golden.version, golden.value)
+    for path in sorted(golden_files.FOLDER.glob("*.txt"))
+    for golden in golden_files.read_file(path)
+]
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
+    """What a call gives with either engine, which must be the same: a value, or the text of an error."""
+
+    def outcome(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except tagwire.TagwireError as fault:
+            return f"{type(fault).__name__}: {fault}"
+
+    def run(call: Callable[[], Any]) -> Any:
+        found = []
+        for engine in ("native", "python"):
+            monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+            found.append(outcome(call))
+        assert found[0] == found[1]
+        assert repr(found[0]) == repr(found[1])  # 1 is True, and a list a tuple, where values are compared
+        return found[0]
+
+    return run
+
+
+@native
+def test_every_version_of_every_message(both: Callable[[Callable[[], Any]], Any]) -> None:
+    for cls, version, value in GOLDEN:
+        message = both(lambda: cls.from_json(value, version))  # noqa: B023 - called at once
+        for style in ("lossless", "kafka"):
+            obj = both(lambda: message.to_json(version, style=style))  # noqa: B023
+            for indent in (None, 0, 2):
+                text = both(lambda: message.to_json_text(version, style=style, indent=indent))  # noqa: B023
+                assert text == json.dumps(obj, indent=indent, ensure_ascii=False)
+        text = json.dumps(value)
+        assert both(lambda: cls.from_json_text(text, version)) == message  # noqa: B023
+        assert both(lambda: cls.from_json_text(text.encode(), version)) == message  # noqa: B023
+
+
+def mutations(text: str, seed: int) -> Iterator[str]:
+    """Texts that differ a little: a character put in, taken out or changed; a part repeated, moved or cut off."""
+    chosen = random.Random(seed)
+    for _ in range(40):
+        at, end = sorted(chosen.randrange(len(text) + 1) for _ in range(2))
+        piece = text[at : min(end, at + 30)]
+        letter = chosen.choice('{}[]",:\\0123456789-+.eEtrufalsn \n\té\x00\ud800𝄞')
+        before, behind = text[:at], text[at:]
+        changes = (before + letter + behind, before + letter + behind[1:], before + behind[1:], before)
+        moves = (before + piece + behind, before + behind[len(piece) :], text + letter)
+        yield chosen.choice((*changes, *moves))
+
+
+@native
+def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
+    refused = 0
+    for number, (cls, version, value) in enumerate(GOLDEN[::8]):
+        text = json.dumps(value, ensure_ascii=number % 2 == 0)
+        for mutated in mutations(text, number):
+            found = both(lambda: cls.from_json_text(mutated, version))  # noqa: B023
+            refused += isinstance(found, str)
+    assert refused > 1000
+
+
+def changed(value: Any, chosen: random.Random) -> Any:
+    """A JSON value with one place changed to a value of another kind."""
+    odd = [
+        None,
+        True,
+        0,
+        -1,
+        2**31,
+        2**63,
+        2**70,
+        1.5,
+        float("nan"),
+        "",
+        "x",
+        "AAAA",
+        "AA==",
+        "é",
+        [],
+        {},
+        [None],
+        {"a": 1},
+        b"",
+    ]
+    if isinstance(value, dict) and value and chosen.random() < 0.8:
+        key = chosen.choice([*value])
+        if chosen.random() < 0.1:
+            return {name: field for name, field in value.items() if name != key}
+        if chosen.random() < 0.1:
+            return {**value, key + "x": 1}
+        return {**value, key: changed(value[key], chosen)}
+    if isinstance(value, list) and value and chosen.random() < 0.7:
+        at = chosen.randrange(len(value))
+        return [*value[:at], changed(value[at], chosen), *value[at + 1 :]]
+    return chosen.choice(odd)
+
+
+@native
+def test_values_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
+    chosen = random.Random(7)
+    refused = 0
+    for cls, version, value in GOLDEN[::3]:
+        for _ in range(25):
+            obj = changed(value, chosen)
+            refused += isinstance(both(lambda: cls.from_json(obj, version)), str)  # noqa: B023
+    assert refused > 2000
+
+
+class Tagged(str):
+    pass
+
+
+@native
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"controller_id": messages.ApiKey(3)},
+        {"controller_id": True},
+        {"controller_id": 2**40},
+        {"cluster_id": Tagged("c")},
+        {"cluster_id": 'quote " back \\ \b\f\n\r\t\x00\x1f\x7f é 中 𝄞 </script>'},
+        {"cluster_id": "\ud800"},
+        {"topics": (Topic(name="t", is_internal=1),)},  # type: ignore[arg-type]
+        {"topics": (Topic(name=None, topic_id=UUID(int=2**128 - 1)),)},
+        {"unknown_tags": {5: b"x", 2: b""}},
+        {"unknown_tags": {5: "no bytes"}},
+        {"brokers": [5]},
+    ],
+)
+def test_odd_values(fields: dict[str, Any], both: Callable[[Callable[[], Any]], Any]) -> None:
+    message = MetadataResponse(**fields)
+    for version in (8, 12):
+        for style in ("lossless", "kafka", "odd"):
+            both(lambda: message.to_json(version, style=style))  # noqa: B023
+            for indent in (None, 1, 3):
+                both(lambda: message.to_json_text(version, style=style, indent=indent))  # noqa: B023
+
+
+@native
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.5, 1e300, 5e-324, float("inf"), float("-inf"), float("nan"), 3, True])
+def test_floats(value: float, both: Callable[[Callable[[], Any]], Any]) -> None:
+    message = PollRequest(ratio=value)
+    text = both(lambda: message.to_json_text(0))
+    both(lambda: PollRequest.from_json_text(text, 0).ratio.hex())
+    for spelled in (
+        "1",
+        "-0",
+        "-0.0",
+        "1e5",
+        "1E+5",
+        "1.",
+        ".5",
+        "01.5",
+        "1.e5",
+        "-.5",
+        "1e999",
+        "--1.5",
+        "1.5.5",
+        "+1.5",
+        "NaN",
+    ):
+        changed_text = json.dumps(json.loads(text) | {"ratio": "@"}).replace('"@"', spelled)
+        both(lambda: PollRequest.from_json_text(changed_text, 0).ratio.hex())  # noqa: B023
+
+
+@pytest.mark.parametrize("data", [b"", b"x", bytes(range(256))])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_records_and_buffers(data: bytes, kind: Any) -> None:
+    from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
+
+    message = ProduceRequest(
+        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=kind(data))])]
+    )
+    again = ProduceRequest.from_json_text(message.to_json_text(9), 9)
+    assert again.topic_data[0].partition_data[0].records == data
+    assert '"records": ""' in message.to_json_text(9, style="kafka")
+
+
+class TestRefusals:
+    def refuse(self, text: Any, match: str) -> None:
+        with pytest.raises(tagwire.EncodeError, match=match) as fault:
+            HeartbeatRequest.from_json_text(text, 0)
+        assert fault.value.message_name == "HeartbeatRequest" and fault.value.version == 0
+
+    def test_no_json(self) -> None:
+        self.refuse('{"groupId": }', "no JSON at line 1, column 13: Expecting value")
+        self.refuse('{"groupId": "g"} x', "no JSON at line 1, column 18: Extra data")
+
+    def test_a_repeated_key(self) -> None:
+        text = '{"groupId": "g", "generationId": 1, "memberId": "m", "groupId": "h"}'
+        self.refuse(text, "the key 'groupId' is repeated in one object")
+
+    def test_constants(self) -> None:
+        self.refuse('{"groupId": NaN}', "NaN is no JSON value")
+
+    def test_no_utf8(self) -> None:
+        self.refuse(b'{"groupId": "\xff"}', "byte 13 of the text is 0xff, which is not UTF-8")
+
+    def test_too_deep_and_too_long(self) -> None:
+        self.refuse("[" * 100_000, "nested more deeply")
+        self.refuse("9" * 5000, "more digits than any field")
+
+    def test_no_text(self) -> None:
+        self.refuse(5, "a int is no JSON text; expected str or bytes")
+
+    def test_a_version_that_there_is_not(self) -> None:
+        with pytest.raises(tagwire.UnsupportedVersionError):
+            HeartbeatRequest.from_json_text("{}", 99)
+        with pytest.raises(tagwire.UnsupportedVersionError):
+            HeartbeatRequest().to_json_text(99)
