@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import tagwire
-from tagwire.annotations import annotate
+from tagwire.explain.text import annotate
 
 __all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tagwire_messages
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.archive import HISTORY_FILE
 from tagwire_generator.archive.history import read_history
 from tagwire_generator.archive.importer import import_release

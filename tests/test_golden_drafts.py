@@ -12,7 +12,7 @@ import pytest
 from build_package import build_package
 
 import tagwire
-from tagwire.engines import python_serializer
+from tagwire.message.engines import python_serializer
 from tagwire_drafts import kip482, kip482_unsigned
 from tagwire_generator.options import SpecOptions
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire.registry import Registry
 
 __all__ = ["Capture", "message_of", "read_captures", "read_faults", "round_trip"]
 

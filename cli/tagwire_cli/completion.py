@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = [
     "components",

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import TagwireError
-from tagwire.shown import near, shown
+from tagwire.text_format import near, shown
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
     from tagwire.message import Message
-    from tagwire.registry import Registry
 
     Decoder = Callable[[bytes], Any]
     """A frame without its size, to JSON. Raises TagwireError."""

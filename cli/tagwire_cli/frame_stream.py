@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
-from tagwire.frames import DEFAULT_MAX_SIZE, FrameSplitter
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire_cli.input_bytes import InputError, from_hex, open_input, read_bytes
 
 if TYPE_CHECKING:

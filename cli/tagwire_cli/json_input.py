@@ -9,7 +9,7 @@ import json
 from collections.abc import Generator, Iterator
 from typing import Any, Final, NoReturn
 
-from tagwire.shown import shown
+from tagwire.text_format import shown
 from tagwire_cli.input_bytes import InputError, open_input, read_bytes
 
 __all__ = ["json_lines", "json_values", "read_json"]

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from tagwire.errors import DecodeError
+from tagwire.frames.registry import Registry
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
 from tagwire.log.dump import More, batch_lines, in_parts
@@ -14,7 +15,6 @@ from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
 from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
 from tagwire.records import RecordBatch
-from tagwire.registry import Registry
 
 __all__ = ["dump"]
 

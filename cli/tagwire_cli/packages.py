@@ -16,10 +16,10 @@ import click
 from tagwire_cli import completion
 
 if TYPE_CHECKING:
+    from tagwire.explain.trace import Node
+    from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire.record_format import RecordFormat
-    from tagwire.registry import Registry
-    from tagwire.tracer import Node
+    from tagwire.message.record_format import RecordFormat
 
 __all__ = [
     "error_note",
@@ -65,7 +65,7 @@ def find_registry(package: str | None) -> "Registry":
     writes it, installed or not. Raises click.BadParameter for a package that
     can't be imported or is no generated one, SettingsError for bad settings.
     """
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
     name = _located(package)
     if not all(map(str.isidentifier, name.split("."))):
@@ -133,7 +133,7 @@ def require_version(message: "type[Message]", version: int) -> None:
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
     """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
-    from tagwire.registry import UnknownMessageError
+    from tagwire.frames.registry import UnknownMessageError
 
     if text.isascii() and text.isdigit() and len(text) < 20:
         try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
 from tagwire.layout import COMPACT, Array, Nested, OptionalBuffer, Sized, TaggedSection
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 
 if TYPE_CHECKING:
     from tagwire.layout import Item, StructLayout

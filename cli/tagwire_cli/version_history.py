@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire_cli.version_diff import VersionDiff, diff_versions
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.frames.releases import Spans
     from tagwire.message import Message
-    from tagwire.registry import Registry
-    from tagwire.releases import Spans
 
 __all__ = ["VersionStep", "history"]
 

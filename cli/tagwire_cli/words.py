@@ -8,8 +8,8 @@ import click
 from tagwire_cli.packages import find_message, find_response, require_version
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire.registry import Registry
 
 __all__ = ["message_of", "one_file", "response_of"]
 

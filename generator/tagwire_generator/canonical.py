@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.parse import Items, Node, Object, Scalar
 from tagwire_generator.spec_text import inline, spec_text
 

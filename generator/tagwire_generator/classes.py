@@ -8,7 +8,7 @@ from typing import Any
 
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Message, Struct
-from tagwire.rows import FieldRow, OptionalFields
+from tagwire.message.field_table import FieldRow, OptionalFields
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.naming import attribute_name
 from tagwire_generator.options import SpecOptions
@@ -17,7 +17,7 @@ __all__ = ["field_row", "message_class"]
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """A message class with field tables and versions, enough for `tagwire.rows.layout_of`."""
+    """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(struct, structs))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.classes import field_row, optional_fields
 from tagwire_generator.imports import Imports
@@ -88,7 +88,7 @@ class DataViews:
         """The view of the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
-        self.imports.use("tagwire.unknown_tags", "NO_TAGS")
+        self.imports.use("tagwire.wire", "NO_TAGS")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
@@ -128,7 +128,7 @@ class DataViews:
             values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))
         optional = optional_fields(spec, self.options)
         if optional is not None:
-            call = self.imports.use("tagwire.rows", "OptionalFields")
+            call = self.imports.use("tagwire.message", "OptionalFields")
             versions = self.versions(optional.versions)
             length, counts = optional.length_varint, optional.counts_tag
             values.append(("OPTIONAL_FIELDS", f"{call}({versions}, length_varint={length!r}, counts_tag={counts})"))
@@ -136,8 +136,8 @@ class DataViews:
 
     def versions(self, versions: Versions) -> str:
         if not versions:
-            return self.imports.use("tagwire.versions", "NONE")
-        name = self.imports.use("tagwire.versions", "Versions")
+            return self.imports.use("tagwire.message", "NONE")
+        name = self.imports.use("tagwire.message", "Versions")
         return f"{name}({versions.lowest}, {versions.highest})"
 
     def field(self, field: FieldSpec) -> FieldView:
@@ -153,7 +153,7 @@ class DataViews:
         if field.default is STRUCT_DEFAULT:
             stored = f"{field.struct}() if {name} is {default} else {name}"
         if isinstance(field.default, UUID):
-            stored = f"{self.imports.use('tagwire.uuids', 'uuid_or_default')}({name}, {_number(field.default)})"
+            stored = f"{self.imports.use('tagwire.wire', 'uuid_or_default')}({name}, {_number(field.default)})"
         return FieldView(
             name=name,
             annotation=annotation + optional,
@@ -175,9 +175,9 @@ class DataViews:
 
     def default(self, field: FieldSpec) -> str:
         if field.default is STRUCT_DEFAULT:
-            return self.imports.use("tagwire.layout", "DEFAULT_STRUCT")
+            return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
-            return self.imports.use("tagwire.uuids", "DEFAULT_UUID")
+            return self.imports.use("tagwire.wire", "DEFAULT_UUID")
         return literal(field.default)
 
     def row(self, field: FieldSpec, default: str) -> str:
@@ -197,7 +197,7 @@ class DataViews:
             words.append(f"flexible={str(row.flexible)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
-        return f"{self.imports.use('tagwire.rows', 'FieldRow')}({', '.join(words)})"
+        return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
 def literal(value: object) -> str:

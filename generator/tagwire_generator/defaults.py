@@ -11,7 +11,7 @@ import re
 from typing import Final, cast
 from uuid import UUID
 
-from tagwire.wire_types import STRING_MAX
+from tagwire.wire.types import STRING_MAX
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.invariants import InvalidSpec, Violation
 from tagwire_generator.problems import named, quoted

@@ -20,7 +20,7 @@ from tagwire.layout import (
     StructLayout,
     Type,
 )
-from tagwire.wire_types import WireType
+from tagwire.wire.types import WireType
 from tagwire_generator.data_view import literal, uuid_literal
 from tagwire_generator.imports import Imports
 from tagwire_generator.naming import snake_case
@@ -90,23 +90,23 @@ class Expressions:
     def numbers(self, wire: WireType) -> str:
         """The arrays of a number type."""
         name = f"_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}")'
+        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
         return name
 
     def number_packers(self, wire: WireType) -> str:
         """`struct` calls that pack arrays of a number type, by count."""
         name = f"_pack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}").packers'
+        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").packers'
         return name
 
     def number_unpackers(self, wire: WireType) -> str:
         """`struct` calls that unpack arrays of a number type, by count."""
         name = f"_unpack_{wire.name}s"
-        self.constants[name] = f'{self.use("tagwire.number_arrays", "fixed_array")}("{wire.name}").unpackers'
+        self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").unpackers'
         return name
 
     def buffer_form(self, section: OptionalBuffer) -> str:
-        form = self.use("tagwire.optional_buffer", "BufferForm")
+        form = self.use("tagwire.wire", "BufferForm")
         length = "zigzag" if section.length.zigzag else "unsigned"
         self.constants["_OPTIONAL"] = f'{form}("{length}", counts_tag={section.counts_tag})'
         return "_OPTIONAL"

@@ -1,4 +1,4 @@
-"""A field's type: a primitive of `tagwire.wire_types`, a struct, or an array of either.
+"""A field's type: a primitive of `tagwire.wire.types`, a struct, or an array of either.
 
 Record formats have a few primitives of their own; that others have none of them is a rule about messages.
 """
@@ -6,7 +6,7 @@ Record formats have a few primitives of their own; that others have none of them
 import difflib
 from dataclasses import dataclass
 
-from tagwire.wire_types import RECORD_TYPES, WIRE_TYPES, WireType
+from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
 from tagwire_generator.invariants import InvalidSpec, Violation, enforce
 from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.problems import quoted

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tagwire.compression import CODECS
-from tagwire.record_rows import CHECKSUMS, LENGTHS
-from tagwire.wire_types import RECORD_TYPES
+from tagwire.message.framing_table import CHECKSUMS, LENGTHS
+from tagwire.wire.compression import CODECS
+from tagwire.wire.types import RECORD_TYPES
 from tagwire_generator.field_type import FieldType
 from tagwire_generator.invariants import Violation
 from tagwire_generator.plain_names import NAME_RULE, is_name

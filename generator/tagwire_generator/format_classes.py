@@ -9,9 +9,9 @@ from typing import Any
 
 from tagwire.layout import Bits, Compression, Condition, Order
 from tagwire.message import Struct
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
-from tagwire.rows import FieldRow
+from tagwire.message.field_table import FieldRow
+from tagwire.message.framing_table import Form
+from tagwire.message.record_format import RecordFormat
 from tagwire_generator.classes import field_row
 from tagwire_generator.form_rules import fields_before, places
 from tagwire_generator.form_spec import REST, BitsSpec

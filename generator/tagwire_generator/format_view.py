@@ -7,9 +7,9 @@ are no serializers: a format goes through the interpreter of its layout.
 from dataclasses import dataclass
 
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout
-from tagwire.layout_parts import Plain
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
+from tagwire.layout.parts import Plain
+from tagwire.message.framing_table import Form
+from tagwire.message.record_format import RecordFormat
 from tagwire_generator.data_view import DataViews, FieldView, StructView, prose
 from tagwire_generator.expressions import nested_struct
 from tagwire_generator.format_classes import attributes_of, format_rows
@@ -56,11 +56,10 @@ def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions
 class _FormatViews(DataViews):
     def format_struct(self, struct: StructSpec) -> FormatStructView:
         is_root = struct is self.spec.root
-        module, base = ("tagwire.record_format", "RecordFormat") if is_root else ("tagwire.message", "Struct")
         rows = format_rows(self.spec, self.options)[struct.name]
         return FormatStructView(
             name=struct.name,
-            base=self.imports.use(module, base),
+            base=self.imports.use("tagwire.message", "RecordFormat" if is_root else "Struct"),
             doc=prose(self.struct_doc(struct)),
             fields=tuple(map(self.field, attributes_of(struct))),
             constants=tuple(self.head()) if is_root else (),
@@ -93,8 +92,7 @@ class _FormatViews(DataViews):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, Plain):
             return repr(value)
-        is_form = isinstance(value, Form)
-        name = self.imports.use("tagwire.record_rows" if is_form else "tagwire.layout", type(value).__name__)
+        name = self.imports.use("tagwire.message", type(value).__name__)
         named = isinstance(value, Form | Condition | Order)
         parts = (f"{key}={self.expression(part)}" if named else self.expression(part) for key, part in value.given())
         return f"{name}({', '.join(parts)})"

@@ -6,6 +6,7 @@ vary in length, what the checksum covers, what a claimed value really takes.
 
 from collections.abc import Iterator
 
+from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import (
     Array,
     Checksum,
@@ -20,7 +21,6 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.layout_writer import encoded_size
 from tagwire_generator.design_rules import Finding
 from tagwire_generator.format_classes import format_class
 from tagwire_generator.format_spec import Claim

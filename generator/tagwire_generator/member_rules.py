@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tagwire.versions import NONE
-from tagwire.wire_types import RECORD_TYPES
+from tagwire.wire.types import RECORD_TYPES
 from tagwire_generator.field_spec import FieldSpec
 from tagwire_generator.invariants import Violation
 from tagwire_generator.struct_graph import StructGraph

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.naming import attribute_name, snake_case

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagwire.releases import releases_text
+from tagwire.frames.releases import releases_text
 from tagwire_generator.archive.history import History
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.naming import snake_case
@@ -11,7 +11,7 @@ from tagwire_generator.naming import snake_case
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
 
 RUNTIME_LEVEL = 1
-"""The level of the runtime that generated code is written for; see `tagwire.level`."""
+"""The level of the runtime that generated code is written for; see `tagwire.message.level`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
     releases: tuple[tuple[str, str], ...]
-    """Each message and the text of its history (`tagwire.releases`); empty if the specs have none."""
+    """Each message and the text of its history (`tagwire.frames.releases`); empty if the specs have none."""
     releases_doc: str
 
 
@@ -70,7 +70,7 @@ def package_view(
         registers=tuple((name, snake_case(name)) for name in sorted(registers)),
         api_keys=tuple((name, key) for key, name in keys),
         releases=tuple(_releases(entries, history)) if history else (),
-        releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.releases`.",
+        releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",
     )
 
 

@@ -88,7 +88,7 @@ class _Steps:
         self.flush()
         absent = [f"m.{field.name} = {self.expressions.default(field)}" for field in struct.missing]
         if section is None:
-            absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.unknown_tags', 'NO_TAGS')}")
+            absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.wire', 'NO_TAGS')}")
         if absent:
             self.steps.append(ReadStep("statements", lines=tuple(absent)))
         return tuple(self.steps)
@@ -195,11 +195,11 @@ class _Steps:
     # ------------------------------------------------------------ tag sections
 
     def tagged_section(self, fields: tuple[Item, ...]) -> ReadStep:
-        no_tags = self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
+        no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
         if not fields:
-            reader = self.expressions.use("tagwire.tagged_section", "read_tags")
+            reader = self.expressions.use("tagwire.wire", "read_tags")
             return ReadStep("unknown_tags", source=f"{reader}(buf, pos, n)", defaults=(f"m.unknown_tags = {no_tags}",))
-        self.expressions.use("tagwire.tagged_section", "tag_header")
+        self.expressions.use("tagwire.wire", "tag_header")
         self.expressions.use("tagwire.wire", "Malformed")
         self.expressions.use("tagwire.wire", "uvarint")
         return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
@@ -208,7 +208,7 @@ class _Steps:
         form = self.expressions.buffer_form(section)
         if not section.fields:
             return ReadStep("statements", lines=(f"m.unknown_tags, pos = {form}.unknown_tags(buf, pos)",))
-        self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
+        self.expressions.use("tagwire.wire", "NO_TAGS")
         self.expressions.use("tagwire.wire", "Malformed")
         return ReadStep(
             "optional_buffer",

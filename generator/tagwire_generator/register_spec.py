@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.head_rules import name_violation
 from tagwire_generator.invariants import Violation, enforce
 from tagwire_generator.plain_names import STRUCT_NAME_RULE, is_struct_name

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tagwire.layout import OptionalBuffer, StructLayout
 from tagwire.message import Message
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.expressions import Expressions, StructNames, has_binary, nested_struct
 from tagwire_generator.read_steps import ReadStep, read_steps
 from tagwire_generator.write_steps import WriteStep, write_steps
@@ -65,7 +65,7 @@ def serializer_view(cls: type[Message], module: str, source: str) -> SerializerM
     functions = tuple(_function(struct, names.name(struct), expressions) for struct, _ in names.functions)
     versions = tuple(_versions(cls.NAME, layouts, expressions))
     data_class = expressions.data_class(cls)
-    expressions.use("tagwire.serializer", "Serializer")
+    expressions.use("tagwire.message", "Serializer")
     expressions.use("tagwire.wire", "new")
     expressions.use("typing", "Any")
     return SerializerModuleView(

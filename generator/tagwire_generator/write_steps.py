@@ -52,7 +52,7 @@ def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteSt
         steps.append(writer.section(section.fields, f"{form}.put"))
     steps += writer.items(struct.items)
     if section is not None and not isinstance(section, OptionalBuffer):
-        put = expressions.use("tagwire.tagged_section", "put_tags")
+        put = expressions.use("tagwire.wire", "put_tags")
         steps.append(writer.section(section.fields, put) if section.fields else writer.unknown_only(put))
     return tuple(steps)
 
@@ -69,7 +69,7 @@ class _Steps:
     def refusals(self, struct: StructLayout) -> list[WriteStep]:
         conditions = [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
         if struct.section is None:
-            no_tags = self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
+            no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
             conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
         if not conditions:
             return []
@@ -125,7 +125,7 @@ class _Steps:
             numbers = self.expressions.numbers(element.wire)
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
-            self.expressions.use("tagwire.number_arrays", "EMPTY")
+            self.expressions.use("tagwire.wire", "EMPTY")
             quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
@@ -146,7 +146,7 @@ class _Steps:
     # ------------------------------------------------------------ tag sections
 
     def unknown_only(self, put: str) -> WriteStep:
-        self.expressions.use("tagwire.unknown_tags", "NO_TAGS")
+        self.expressions.use("tagwire.wire", "NO_TAGS")
         return WriteStep("unknown_tags", call=put)
 
     def section(self, fields: tuple[Item, ...], put: str) -> WriteStep:

@@ -14,8 +14,8 @@ from pyspark.sql.types import StructType
 
 from tagwire import arrow
 from tagwire.errors import TagwireError
+from tagwire.frames.registry import Registry, UnknownMessageError
 from tagwire.message import Message
-from tagwire.registry import Registry, UnknownMessageError
 from tagwire.versions import Versions
 from tagwire_spark.arrow_types import (
     ERROR_TYPE,

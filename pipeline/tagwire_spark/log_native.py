@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute
 
-from tagwire.engines import engine
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
-from tagwire.shown import plain
+from tagwire.message.engines import engine
+from tagwire.text_format import plain
 from tagwire_spark.asked_columns import asked_batch
 from tagwire_spark.log_columns import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
 from tagwire_spark.log_plan import Split

@@ -8,7 +8,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.shown import shown
+from tagwire.text_format import shown
 from tagwire_spark.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.codec import Decoding, decoding
 from tagwire_spark.options import MODES, Options, invalid

@@ -10,7 +10,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.log.damage import Damage, Found
 from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.records import Record
-from tagwire.shown import plain
+from tagwire.text_format import plain
 from tagwire_spark.arrow_types import arrow_schema, spark_type
 from tagwire_spark.asked_columns import asked_batch
 from tagwire_spark.errors import PipelineError, described, refusal

@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
-from tagwire.shown import plain, shown
+from tagwire.text_format import plain, shown
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.log_ends import batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_plan import Split, log_places, packed, partitions_of, plan, settled_place

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
-from tagwire.record_frames import COORDINATOR_LOGS, METADATA_LOGS
+from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
 from tagwire_spark.arrow_types import ERROR_TYPE, spark_type
 from tagwire_spark.codec import find_registry
 from tagwire_spark.errors import PipelineError, described, refusal

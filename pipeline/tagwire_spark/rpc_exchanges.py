@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.registry import Registry, UnknownMessageError
-from tagwire.shown import plain
+from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.text_format import plain
 from tagwire_spark.errors import PipelineError, described
 from tagwire_spark.rpc_frames import CapturedFrame
 

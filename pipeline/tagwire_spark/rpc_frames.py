@@ -9,7 +9,7 @@ JSON lines (gzipped or not) and Parquet rows have the same fields:
     client_label any text, may be missing
     api_key, api_version    of a response: those of its request; may be missing where the request is there
 
-Network captures are read by `tagwire.network_captures`.
+Network captures are read by `tagwire.frames.pcap`.
 """
 
 import gzip
@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.network_captures import MAGIC, CaptureError, network_frames
-from tagwire.shown import shown
+from tagwire.frames.pcap import MAGIC, CaptureError, network_frames
+from tagwire.text_format import shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_columns import MOST_MILLISECONDS
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from tagwire.shown import plain
+from tagwire.text_format import plain
 from tagwire_spark.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.asked_columns import asked_batch, check_asked
 from tagwire_spark.codec import Decoding, decoding, find_registry, message_class

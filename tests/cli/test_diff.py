@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_cli.app import app
 from tagwire_cli.version_diff import FieldState, diff_versions
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
-from tagwire.annotations import parse_annotated
+from tagwire.explain.text import parse_annotated
 from tagwire_cli.app import app
 
 LEAVE_V0 = bytes.fromhex("00016700016d")

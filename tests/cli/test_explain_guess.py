@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
-from tagwire.annotations import parse_annotated
+from tagwire.explain.text import parse_annotated
 from tagwire_cli.app import app
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures" / "captures.jsonl.gz"

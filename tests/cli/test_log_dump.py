@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 from terminal import on_terminal
 
-from tagwire.compression import pack, unpack
-from tagwire.layout_reader import decode
+from tagwire.interpreter.reader import decode
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.wire.compression import pack, unpack
 from tagwire_cli.app import app
 
 DUMP = [sys.executable, "-m", "tagwire_cli", "log", "dump"]

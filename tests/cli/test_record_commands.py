@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tagwire.annotations import parse_annotated
+from tagwire.explain.text import parse_annotated
 from tagwire.records import Record, build, read_batches
 from tagwire_cli.app import app
 

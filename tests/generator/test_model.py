@@ -8,7 +8,7 @@ import pytest
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.model import (
     ENTITY_TYPES,
     STRUCT_DEFAULT,

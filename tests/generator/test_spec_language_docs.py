@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.field_spec import ENTITY_TYPES
 from tagwire_generator.head_rules import KINDS
 from tagwire_generator.reader import read_spec

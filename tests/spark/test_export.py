@@ -17,10 +17,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import tagwire_cli
-from tagwire.checksums import checksum
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire.records import Record, build, format_names
+from tagwire.wire.checksums import checksum
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import export_logs, import_logs
 from tagwire_spark.jobs.export import _found

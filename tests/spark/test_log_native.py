@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
-from tagwire.engines import engine
 from tagwire.log import LogError
+from tagwire.message.engines import engine
 from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError, log_rows
 from tagwire_spark.log_columns import RECORD_COLUMNS

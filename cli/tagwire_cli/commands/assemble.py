@@ -30,7 +30,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
       tagwire assemble frame.txt | tagwire explain --request
       echo '  00 03 "abc"  ff*10' | tagwire assemble --hex
     """
-    from tagwire.assembling import assemble
+    from tagwire.explain.assemble import assemble
 
     if not is_hex:
         refuse_terminal()

@@ -14,8 +14,8 @@ from tagwire_cli.packages import find_registry, package_option, require_headers
 from tagwire_cli.words import message_of, one_file, response_of
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
-    from tagwire.registry import Registry
 
 __all__ = ["command"]
 

@@ -17,7 +17,7 @@ from tagwire_cli.packages import find_registry, package_option
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["command"]
 
@@ -184,7 +184,7 @@ def _what(registry: "Registry", capture: Capture) -> str:
 
 def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     """A request of a length that fits the screen, the one with the most fields."""
-    from tagwire.tracer import trace_request
+    from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 
     fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)

@@ -13,7 +13,7 @@ from tagwire_cli.packages import find_registry, package_option, require_headers
 from tagwire_cli.words import message_of, one_file
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["command"]
 

@@ -11,11 +11,11 @@ from tagwire_cli.output import Column, print_table, write_json
 from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
-    from tagwire.record_format import RecordFormat
-    from tagwire.registry import Registry
-    from tagwire.rows import FieldRow
+    from tagwire.message.field_table import FieldRow
+    from tagwire.message.record_format import RecordFormat
 
 __all__ = ["command"]
 
@@ -173,7 +173,7 @@ def _field(row: "FieldRow") -> dict[str, Any]:
 
 
 def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> None:
-    from tagwire.rows import layout_of
+    from tagwire.message.field_table import layout_of
 
     root = layout_of(message, version).root
     if as_json:
@@ -256,8 +256,8 @@ def _nested(item: "Item") -> "StructLayout | None":
 
 def _default(value: Any) -> Any:
     """A default as JSON; {} is a struct of its own defaults."""
-    from tagwire.json_form import json_value
     from tagwire.layout import DEFAULT_STRUCT
+    from tagwire.message.json import json_value
 
     if value is DEFAULT_STRUCT:
         return {}

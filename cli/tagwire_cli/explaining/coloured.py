@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tagwire.annotations import BYTES_A_LINE, annotate, annotated_lines
-from tagwire.tracer import Node, Trace
+from tagwire.explain.text import BYTES_A_LINE, annotate, annotated_lines
+from tagwire.explain.trace import Node, Trace
 from tagwire_cli.diagnostics import is_coloured
 from tagwire_cli.output import write_bytes
 

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from tagwire.frames import FrameSplitter
-from tagwire.network_captures import MAGIC, network_frames
+from tagwire.frames.pcap import MAGIC, network_frames
+from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.input_bytes import InputError
 
 __all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tagwire.annotations import Row, rows_of, title_of
-from tagwire.tracer import Node, Trace
+from tagwire.explain.text import Row, rows_of, title_of
+from tagwire.explain.trace import Node, Trace
 from tagwire_cli.explaining.explained import Explained, facts_of
 
 __all__ = ["FIELDS", "RUN", "render_page"]

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import click
 
 from tagwire.errors import DecodeError, TagwireError
-from tagwire.guessing import guess
+from tagwire.explain.trace import trace, trace_request, trace_response
+from tagwire.frames.registry import Registry
+from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
-from tagwire.registry import Registry
-from tagwire.tracer import trace, trace_request, trace_response
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.forms import bytes_of
 from tagwire_cli.explaining.frames import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted

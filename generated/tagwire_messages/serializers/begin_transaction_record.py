@@ -3,10 +3,17 @@
 
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_nullable_compact_string, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_nullable_compact_string,
+    put_tags,
+    string_length,
+    tag_header,
+    uvarint,
+)
 from tagwire_messages.begin_transaction_record import BeginTransactionRecord
 
 _TAGS_0 = frozenset({0})

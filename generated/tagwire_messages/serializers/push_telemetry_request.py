@@ -4,10 +4,20 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_binary, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_binary,
+    put_tags,
+    read_tags,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.push_telemetry_request import PushTelemetryRequest
 
 _pack_16siBb = Struct(">16siBb").pack

@@ -12,7 +12,7 @@ from typing import Any
 
 from tagwire.errors import SpecError
 from tagwire.layout import Array, Item, Nested, StructLayout, Type
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release import message_of, wire_texts
 from tagwire_generator.classes import message_class
 from tagwire_generator.options import SpecOptions

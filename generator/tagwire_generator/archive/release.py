@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwire.errors import SpecError
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release_order import release_order
 from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
 from tagwire_generator.archive.slips import mended

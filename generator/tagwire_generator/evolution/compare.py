@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tagwire.json_form import json_value
 from tagwire.layout import (
     DEFAULT_STRUCT,
     Array,
@@ -29,6 +28,7 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
+from tagwire.message.json import json_value
 from tagwire_generator.evolution.fields import Step, matched, same_width
 from tagwire_generator.rules import CHANGE_RULES
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire.versions import Versions
 from tagwire_generator.classes import message_class
 from tagwire_generator.evolution.findings import Finding, Spot, change

@@ -12,7 +12,7 @@ from itertools import chain
 
 from tagwire.layout import Layout
 from tagwire.message import Message
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.classes import message_class
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts

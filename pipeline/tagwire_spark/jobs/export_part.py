@@ -19,7 +19,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.scan import Scan, mapped
 from tagwire.records import RecordBatch
 from tagwire.records.rebuilding import head_of
-from tagwire.shown import plain
+from tagwire.text_format import plain
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt

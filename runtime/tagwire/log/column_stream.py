@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
-from tagwire.engines import DisagreementError, engine
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.column_table import batch_values, record_values, root_column
@@ -25,11 +24,12 @@ from tagwire.log.partition import Partition
 from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan, mapped
 from tagwire.log.segment import Segment
+from tagwire.message.engines import DisagreementError, engine
 from tagwire.records import format_of
-from tagwire.shown import plain
+from tagwire.text_format import plain
 
 if TYPE_CHECKING:
-    from tagwire.message import Message
+    from tagwire.message.base import Message
 
 __all__ = ["LogColumns", "arrays_between", "columns"]
 

@@ -13,7 +13,7 @@ from tagwire.arrow.shape import Column, Selection, message_column
 from tagwire.layout import Array, Nested
 from tagwire.log.errors import refuse
 from tagwire.records import Format, Record, RecordBatch
-from tagwire.shown import near
+from tagwire.text_format import near
 
 __all__ = ["LEVELS", "batch_values", "column_names", "record_values", "root_column"]
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen
@@ -31,7 +30,8 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, convert, format_of, read_batches
-from tagwire.shown import shown
+from tagwire.text_format import shown
+from tagwire.wire.compression import CODECS
 
 __all__ = [
     "Conversion",

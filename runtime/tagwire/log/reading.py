@@ -12,7 +12,7 @@ from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch, format_of
 
 if TYPE_CHECKING:
-    from tagwire.record_format import RecordFormat
+    from tagwire.message.record_format import RecordFormat
     from tagwire.records import Format
 
 __all__ = ["read"]

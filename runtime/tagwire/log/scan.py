@@ -20,13 +20,13 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Extent
-from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.records import Format, RecordBatch, format_of
 from tagwire.records.reading import batch_at, read_outline
-from tagwire.varint import read_uvarint
+from tagwire.wire.varint import read_uvarint
 
 __all__ = ["Place", "Scan", "mapped"]
 

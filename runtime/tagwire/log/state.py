@@ -22,7 +22,7 @@ from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["STATES", "entries", "state"]
 

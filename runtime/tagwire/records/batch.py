@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tagwire.layout_reader import decode
+from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
 from tagwire.records.format import Format

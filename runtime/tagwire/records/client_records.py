@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError
+from tagwire.message.register import Register
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.record import Header, HeaderKey, Headerset, Record
-from tagwire.register import Register
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["ConsumerRecord", "ProducerRecord"]
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagwire.errors import EncodeError
+from tagwire.interpreter.framed_cursor import key_of
 from tagwire.layout import Array, Layout, Nested, Order, Sized
-from tagwire.layout_framing import key_of
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import BatchBuilder
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["RecordLoss", "convert"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError
-from tagwire.layout_reader import LayoutReader
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP

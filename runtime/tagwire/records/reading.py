@@ -9,16 +9,16 @@ could be meant, the checksums decide, and where these do not, nobody can.
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Extent, Layout
-from tagwire.layout_reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
-from tagwire.varint import read_uvarint
+from tagwire.wire.buffers import as_bytes
+from tagwire.wire.varint import read_uvarint
 
 __all__ = ["batch_at", "nearest_format", "read_batches", "read_outline"]
 

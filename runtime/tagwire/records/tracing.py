@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
+from tagwire.explain.trace import Trace, trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.reading import batch_at, nearest_format
-from tagwire.tracer import Trace, trace
+from tagwire.wire.buffers import as_bytes
 
 __all__ = ["trace_batches"]
 

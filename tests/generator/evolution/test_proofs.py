@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from independent_encoder import encode as independent_encode
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode
 from tagwire.layout import Array, Fixed, Layout, Nested, Sized, Type
-from tagwire.layout_reader import decode
-from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire_generator.classes import message_class
 from tagwire_generator.evolution import Proof, compare_messages
 from tagwire_generator.evolution.samples import as_json, carried, without_classes

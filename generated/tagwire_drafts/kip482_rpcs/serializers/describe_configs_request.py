@@ -5,9 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, put_strings, read_strings
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    BufferForm,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_string,
+    put_strings,
+    read_strings,
+)
 from tagwire_drafts.kip482_rpcs.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

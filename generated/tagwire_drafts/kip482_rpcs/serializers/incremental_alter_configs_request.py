@@ -5,9 +5,18 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_nullable_string, put_string
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    BufferForm,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_nullable_string,
+    put_string,
+)
 from tagwire_drafts.kip482_rpcs.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,

@@ -1,0 +1,267 @@
+"""One version of one message: what `C.serializer(version)` is with this engine.
+
+The fast way says yes or no. Where it says no, the interpreter goes the same way and raises the error that has a place;
+should it say yes there, the engine is wrong, and that is raised as well.
+"""
+
+cdef enum:
+    STACK = 1024  # bytes that are written before memory is asked for
+    SLACK = 64  # room that may be asked for behind the last byte
+
+cdef extern from "Python.h":
+    object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
+
+cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
+
+
+@final
+@no_gc_clear
+cdef class Plan:
+    """A version's serializer: reads and writes its message by a plan of its layout.
+
+    Raises NotNative for a layout or a class that is better left to the pure engine.
+    """
+
+    cdef const tw_struct *root
+    cdef const tw_shared *shared
+    cdef list kept
+    cdef object source
+    cdef object depth
+    cdef bint framed  # as record formats are: see framing.pxi
+    cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
+
+    cdef readonly object MESSAGE
+    """The message's data class."""
+    cdef readonly object VERSION
+
+    def __cinit__(self, layout):
+        cdef FramedBuilder builder = FramedBuilder(SHARED)
+        depth = layout.root.depth
+        if depth > DEEPEST:
+            raise NotNative(f"structs are {depth} deep; the engine goes down to {DEEPEST}")
+        self.framed = builder.decide(layout.root)
+        self.root = builder.struct(layout.root)
+        self.shared = &SHARED.c
+        self.kept = builder.kept
+        self.source = layout
+        self.depth = depth
+        self.MESSAGE = layout.root.cls
+        self.VERSION = layout.version
+
+    def layout(self):
+        """The layout that this plan was made of."""
+        return self.source
+
+    @property
+    def structure(self):
+        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
+
+    def __repr__(self):
+        return f"<native serializer of {self.source}>"
+
+    # ------------------------------------------------------------ decoding
+
+    def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """The message that `data` holds, from its first byte to its last; see `Message.decode`."""
+        return self.read(data, 0, NULL, strict, views, limits, gc)
+
+    def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        cdef Py_ssize_t end
+        value = self.read(data, offset, &end, strict, views, limits, gc)
+        return value, end
+
+    def decode_trusted(self, bytes data, *, views=False):
+        """As `decode`, of bytes that we have made: their checksums are right."""
+        return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
+
+    cdef object read(
+        self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
+        bint trusted=False,
+    ):
+        """The message at `offset`, and its end; without a place for that it must end with the data."""
+        cdef tw_reader r
+        cdef int64_t known[TW_REGISTERS]
+        cdef PyObject *value = NULL
+        cdef object buf = data if type(data) is bytes else as_bytes(data)
+        cdef object raw = None
+        cdef Py_ssize_t size = TW_BYTES_SIZE(<PyObject *>buf)
+        cdef bint tried = type(offset) is int and 0 <= offset <= size
+        if views is not False and views:
+            raw = memoryview(data) if type(data) is bytes else as_view(data, buf)
+        if tried:
+            r.start = TW_BYTES_DATA(<PyObject *>buf)
+            r.p = r.start + <Py_ssize_t>offset
+            r.end = r.start + size
+            r.views = NULL if raw is None else <PyObject *>raw
+            r.shared = self.shared
+            r.untracked = gc is not True and not gc
+            r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
+            if self.framed:
+                start_reading(&r, known, limits)
+                r.trusted = trusted
+            tried = limits is NO_LIMITS or self.limit(&r, limits)
+        if tried:
+            value = tw_read_message(self.root, &r)
+            if value != NULL and end == NULL and r.p != r.end:
+                Py_DECREF(<object>value)
+                value = NULL
+            elif value == NULL and PyErr_Occurred() != NULL:
+                reraise()
+        if value == NULL:
+            return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried)
+        if end != NULL:
+            end[0] = r.p - r.start
+        return taken(value)
+
+    cdef object read_by_layout(
+        self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried
+    ):
+        """What the interpreter makes of bytes that the plan refused, or did not try."""
+        from tagwire.interpreter.reader import decode
+
+        value, stop = decode(
+            self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
+        )
+        if tried and strict:
+            from tagwire.message.engines import DisagreementError
+
+            raise DisagreementError(self.source, f"{len(buf)} bytes from {offset} on")
+        if end != NULL:
+            end[0] = stop
+        return value
+
+    cdef bint limit(self, tw_reader *r, object limits) except -1:
+        """Whether to try under these limits; the reader then knows what is left of them."""
+        if limits.depth is not None and self.depth > limits.depth:
+            return False
+        if limits.bytes is not None and r.end - r.p > limits.bytes:
+            return False
+        try:
+            r.elements = at_most(limits.elements)
+            r.unknown_tags = at_most(limits.unknown_tags)
+            r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
+        except TypeError:
+            return False  # such as a float: the interpreter compares whatever compares
+        return True
+
+    # ------------------------------------------------------------ encoding
+
+    def encode(self, message):
+        """The message as bytes; see `Message.encode`."""
+        return self.write(message)
+
+    def encoded_size(self, message):
+        """The length of what `encode` gives, in bytes; raises the same errors."""
+        return self.measure(message)
+
+    cdef object write(self, object message):
+        cdef tw_writer w
+        cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
+        start_writing(&w, stack, self.shared)
+        if self.framed:
+            start_registers(known)
+            w.known = known
+        w.expected = self.last_size
+        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            self.last_size = (w.p - w.start) + SLACK
+            return taken(tw_finish(&w))
+        tw_discard(&w)
+        refused_value()
+        from tagwire.interpreter.writer import encode
+
+        data = encode(self.source, message)
+        if w.unsure:
+            return data
+        raise self.disagreement(message)
+
+    cdef object measure(self, object message):
+        cdef tw_writer w
+        cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
+        start_writing(&w, stack, self.shared)
+        if self.framed:
+            start_registers(known)
+            w.known = known
+        w.counting = True
+        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            tw_discard(&w)
+            return tw_written(&w)
+        tw_discard(&w)
+        refused_value()
+        from tagwire.interpreter.writer import encoded_size
+
+        size = encoded_size(self.source, message)
+        if w.unsure:
+            return size
+        raise self.disagreement(message)
+
+    cdef object disagreement(self, object message):
+        from tagwire.message.engines import DisagreementError
+
+        return DisagreementError(self.source, f"a {type(message).__name__}")
+
+
+cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:
+    w.start = w.p = stack
+    w.end = stack + STACK
+    w.bytes = NULL
+    w.block = NULL
+    w.counted = 0
+    w.counting = False
+    w.expected = 0
+    w.implied_slot = -2  # no field's
+    w.shared = shared
+    w.known = w.highest = NULL
+    w.gap = 1
+    w.unsure = False
+
+
+cdef inline void start_registers(int64_t *known) noexcept:
+    """Nothing is known yet, but what the first ones always are."""
+    cdef int register
+    for register in range(TW_REGISTERS):
+        known[register] = 0
+    known[ONE] = 1
+
+
+cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noexcept:
+    start_registers(known)
+    r.known = known
+    r.limits = <PyObject *>limits
+    r.packed = r.trusted = False
+
+
+cdef inline object taken(PyObject *value):
+    """A new reference as Cython's own; NULL is an exception that is set."""
+    if value == NULL:
+        reraise()
+    result = <object>value
+    Py_DECREF(result)
+    return result
+
+
+cdef int reraise() except -1:
+    """Hand on the exception that is set."""
+    return -1
+
+
+cdef int refused_value() except -1:
+    """Go on where the value was refused, with or without an exception that says so; hand on any other exception."""
+    if PyErr_Occurred() == NULL:
+        return 0
+    if PyErr_ExceptionMatches(WRITE_FAULTS):
+        PyErr_Clear()
+        return 0
+    return -1
+
+
+cdef int64_t at_most(object limit) except? -1:
+    """A limit as a number; None is no limit."""
+    if limit is None:
+        return INT64_MAX
+    if type(limit) is not int:
+        raise TypeError
+    return limit if limit < INT64_MAX else INT64_MAX
