@@ -8,7 +8,7 @@ a pure wheel for all of them, which the log says, and `tagwire engine`. Three wa
     TAGWIRE_ABI=stable      one binary for all Pythons from 3.11 on, by the limited API; slower (docs/engine.md)
 
 `templates/` and `message_specs/` lie at the top of the repository, where people look for them; an installed generator
-finds them inside its own package (`tagwire_generator.resources`). This is a hook and not `force-include` in
+finds them inside its own package (`tagwire_generator.project.resources`). This is a hook and not `force-include` in
 pyproject.toml, because that would leave orphans in editable installs too.
 """
 

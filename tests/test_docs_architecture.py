@@ -17,8 +17,6 @@ CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 PACKAGES = (
     "runtime/tagwire",
     "generator/tagwire_generator",
-    "generator/tagwire_generator/archive",
-    "generator/tagwire_generator/evolution",
     "cli/tagwire_cli",
     "pipeline/tagwire_spark",
     "pipeline/tagwire_spark/jobs",

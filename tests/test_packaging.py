@@ -255,7 +255,7 @@ def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
     # Without its libraries the generator cannot render, but it must know where its folders are.
     script = (
-        "from tagwire_generator.resources import folder\n"
+        "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
     )
     shown = run(python, "-I", "-c", script, cwd=tmp_path).stdout.split()

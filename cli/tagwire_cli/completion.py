@@ -99,8 +99,8 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """The ids of rules, with their titles."""
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.design_rules import DESIGN_RULES
-    from tagwire_generator.rules import CHANGE_RULES, RULES
+    from tagwire_generator.designs.design_rules import DESIGN_RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
 
     titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
     typed = incomplete.upper()
@@ -152,6 +152,6 @@ def _of_classes(ctx: click.Context, attribute: str, incomplete: str) -> Items:
 def _sets() -> list[str]:
     from pathlib import Path
 
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     return [each.package for each in load(find_root(Path.cwd())).sets]

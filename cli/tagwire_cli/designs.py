@@ -11,7 +11,7 @@ from tagwire_cli.output import write_json
 from tagwire_cli.reports import FORMATS, of_design, print_github, print_sarif
 
 if TYPE_CHECKING:
-    from tagwire_generator.design_rules import Finding
+    from tagwire_generator.designs.design_rules import Finding
     from tagwire_generator.model import MessageSpec
 
 __all__ = ["output_options", "read_design", "tell"]
@@ -19,11 +19,11 @@ __all__ = ["output_options", "read_design", "tell"]
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
     """The specs of a file or a folder, read with the options of their set. Raises SpecError for one with errors."""
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.reader import load, read_file
-    from tagwire_generator.settings import find_root
-    from tagwire_generator.settings import load as load_settings
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import find_root
+    from tagwire_generator.project.settings import load as load_settings
+    from tagwire_generator.project.spec_files import find_specs
+    from tagwire_generator.reading.spec import load, read_file
 
     place = Path(path)
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)

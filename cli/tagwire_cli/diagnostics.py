@@ -1,6 +1,6 @@
 """How problems and errors are shown: as text with place and caret, or as JSON.
 
-The text of a problem is made by the generator (`tagwire_generator.problems`);
+The text of a problem is made by the generator (`tagwire_generator.diagnostics.problems`);
 here it only gets its colours. rich decides whether there are any: not if the
 stream is no terminal, nor with NO_COLOR. It is imported for terminals only,
 because a hook that reads a pipe need not wait for it.
@@ -17,7 +17,7 @@ import click
 from tagwire.errors import SpecError, TagwireError
 
 if TYPE_CHECKING:
-    from tagwire_generator.problems import Problem
+    from tagwire_generator.diagnostics.problems import Problem
 
 __all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
 
@@ -36,7 +36,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
     """Each problem with its source line and caret, a blank line between them."""
-    from tagwire_generator.problems import render
+    from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
     texts = [render(problem) for problem in problems]
@@ -66,8 +66,8 @@ def print_json(problems: Sequence["Problem"]) -> None:
 
 def print_error(error: TagwireError) -> int:
     """Say an error on standard error; gives the exit status that belongs to it."""
-    from tagwire_generator.problems import Problem
-    from tagwire_generator.settings import SettingsError
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.project.settings import SettingsError
 
     problems = [each for each in getattr(error, "problems", ()) if isinstance(each, Problem)]
     if problems:

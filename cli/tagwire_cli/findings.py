@@ -51,7 +51,7 @@ def finding_text(finding: "Finding") -> str:
 
 def _placed_text(finding: "Finding") -> str:
     """The finding with its place, line and caret, as all problems of specs are shown."""
-    from tagwire_generator.problems import Problem, render
+    from tagwire_generator.diagnostics.problems import Problem, render
 
     problem = Problem(
         rule=finding.rule,

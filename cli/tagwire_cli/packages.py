@@ -89,7 +89,7 @@ def find_registry(package: str | None) -> "Registry":
 
 def _located(package: str | None) -> str:
     """The package's name; the folder that its spec set writes to is put at the end of the import path."""
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)

@@ -18,10 +18,10 @@ import tagwire
 from tagwire_cli.output import write_json
 
 if TYPE_CHECKING:
-    from tagwire_generator.design_rules import Finding as DesignFinding
+    from tagwire_generator.designs.design_rules import Finding as DesignFinding
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.diagnostics.rule_catalogue import Rule
     from tagwire_generator.evolution import Finding
-    from tagwire_generator.problems import Problem
-    from tagwire_generator.rules import Rule
 
 __all__ = ["FORMATS", "Report", "of_change", "of_design", "of_problem", "print_github", "print_sarif"]
 
@@ -97,8 +97,8 @@ def print_sarif(reports: Sequence[Report]) -> None:
 
 
 def _all_rules() -> dict[str, "Rule[Any]"]:
-    from tagwire_generator.design_rules import DESIGN_RULES
-    from tagwire_generator.rules import CHANGE_RULES, RULES
+    from tagwire_generator.designs.design_rules import DESIGN_RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
 
     return {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 

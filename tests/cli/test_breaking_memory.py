@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire_cli.app import app
-from tagwire_generator import reader
+from tagwire_generator.reading import spec as spec_reading
 
 SETTINGS = """
 [[tool.tagwire.sets]]
@@ -176,13 +176,13 @@ def test_what_was_excused_or_not_is_not_mixed_up(project: Path, monkeypatch: pyt
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The files of the specs that are read, each time."""
     seen: list[str] = []
-    real = reader.read_spec
+    real = spec_reading.read_spec
 
-    def counted(text: str, **more: object) -> reader.ReadResult:
+    def counted(text: str, **more: object) -> spec_reading.ReadResult:
         seen.append(str(more["file"]))
         return real(text, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reader, "read_spec", counted)
+    monkeypatch.setattr(spec_reading, "read_spec", counted)
     yield seen
 
 

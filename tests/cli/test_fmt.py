@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 from spec_projects import make_project, read_tree
 
 from tagwire_cli.app import app
-from tagwire_generator import resources
-from tagwire_generator.canonical import canonical_text, plain_tree
-from tagwire_generator.formatting import format_spec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.parse import parse
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.project import resources
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.syntax.canonical import canonical_text, plain_tree
+from tagwire_generator.syntax.parse import parse
 
 SPECS = resources.folder("message_specs")
 OPTIONS = SpecOptions()

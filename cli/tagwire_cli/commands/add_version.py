@@ -38,9 +38,9 @@ def command(folder: Path, out: Path | None, only_new: bool, dry_run: bool) -> No
       tagwire add-version my_specs
       tagwire add-version kafka_2_4_1 --only-new --out message_specs/drafts/kip482_rpcs
     """
-    from tagwire_generator.add_version import plan_versions
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.editing.add_version import plan_versions
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import find_root, load
 
     if only_new and out is None:
         raise click.UsageError("--only-new would replace all other versions; say with --out where the new ones go")

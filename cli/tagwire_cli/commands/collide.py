@@ -25,7 +25,7 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """
     if len(paths) < 2:
         raise click.UsageError("a design can't collide with itself: name two or more.")
-    from tagwire_generator.collide import Design, collide
+    from tagwire_generator.designs.collide import Design, collide
 
     findings = collide([Design(path, read_design(path)) for path in paths])
     tell(findings, "json" if as_json else form, count(len(paths), "design"))

@@ -11,8 +11,8 @@ from tagwire_cli.diagnostics import count, print_error
 from tagwire_cli.input_bytes import read_bytes
 
 if TYPE_CHECKING:
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -37,9 +37,9 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
       tagwire fmt --check --diff message_specs
     """
     from tagwire.errors import SpecError
-    from tagwire_generator.formatting import format_spec
-    from tagwire_generator.output import write_atomically
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.editing.formatting import format_spec
+    from tagwire_generator.project.output import write_atomically
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     number = changed = failed = 0
@@ -76,7 +76,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Names and texts of the specs to be formatted, each once."""
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.project.spec_files import find_specs
 
     folders = [each.source_name(each.specs) for each in settings.sets] if not paths else []
     seen: set[Path] = set()
@@ -106,7 +106,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _options(settings: "Settings", name: str) -> "SpecOptions":
-    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == _STDIN else settings.set_of(Path(name))
     return spec_set.options if spec_set else SpecOptions()

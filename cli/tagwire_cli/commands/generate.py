@@ -13,8 +13,8 @@ from tagwire_cli.diagnostics import count, print_problems, summary
 from tagwire_cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from tagwire_generator.output import Plan
-    from tagwire_generator.settings import SpecSet
+    from tagwire_generator.project.output import Plan
+    from tagwire_generator.project.settings import SpecSet
 
 __all__ = ["command"]
 
@@ -88,7 +88,7 @@ def command(
 
 
 def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     known = {spec_set.package: spec_set for spec_set in settings.sets}
@@ -101,7 +101,7 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> "SpecSet":
     """A set with what the command line says instead of the settings."""
     from tagwire.errors import TagwireError
-    from tagwire_generator import resources
+    from tagwire_generator.project import resources
 
     if templates is not None:
         try:
@@ -114,8 +114,8 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> list[tuple["SpecSet", "Plan"]]:
     """The plan of every set, before the first is applied; exits with 1 if a spec has an error."""
-    from tagwire_generator.output import plan
     from tagwire_generator.pipeline import generate
+    from tagwire_generator.project.output import plan
 
     made = []
     for spec_set in sets:

@@ -27,7 +27,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
       tagwire init pings
       tagwire init pings protocols/pings --no-headers
     """
-    from tagwire_generator.new_project import HOOKS, NewProjectError, new_project
+    from tagwire_generator.editing.new_project import HOOKS, NewProjectError, new_project
 
     try:
         project = new_project(name, folder, headers=not no_headers)
@@ -48,9 +48,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
 def _generate(folder: Path) -> int:
     """Write the package; gives the number of its modules."""
-    from tagwire_generator.output import plan
     from tagwire_generator.pipeline import generate
-    from tagwire_generator.settings import load
+    from tagwire_generator.project.output import plan
+    from tagwire_generator.project.settings import load
 
     [spec_set] = load(folder).sets
     package = generate(spec_set, jobs=1)

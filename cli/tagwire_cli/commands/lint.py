@@ -24,7 +24,7 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
       tagwire lint message_specs/records
       tagwire lint --json MyBatch.json
     """
-    from tagwire_generator.lint import lint
+    from tagwire_generator.designs.lint import lint
 
     formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
     findings = [finding for spec in formats for finding in lint(spec)]

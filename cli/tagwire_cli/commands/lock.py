@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.lock import Lock
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -55,7 +55,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     locks = [

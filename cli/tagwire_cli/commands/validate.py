@@ -14,9 +14,9 @@ from tagwire_cli.progress import progress_bar
 from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
 
 if TYPE_CHECKING:
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.problems import Problem
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -42,7 +42,7 @@ def command(paths: Sequence[str], form: str, allow_tag_gaps: bool, allow_struct_
       tagwire validate FooRequest.json FooResponse.json
       tagwire validate --format json - < FooRequest.json
     """
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     problems: list[Problem] = []
@@ -77,7 +77,7 @@ def _chosen(settings: "Settings", paths: Sequence[str]) -> list[str]:
 
 def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: bool) -> "SpecOptions":
     """The options of the set that a path belongs to, and what the command line allows beside them."""
-    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == _STDIN else settings.set_of(Path(name))
     options = spec_set.options if spec_set else SpecOptions()
@@ -90,7 +90,7 @@ def _options(settings: "Settings", name: str, tag_gaps: bool, struct_arrays: boo
 
 def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
-    from tagwire_generator.reader import read_data, read_file
+    from tagwire_generator.reading.spec import read_data, read_file
 
     if name == _STDIN:
         return 1, list(read_data(read_bytes(_STDIN, is_hex=False), file="<stdin>", options=options).problems)
@@ -100,9 +100,9 @@ def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
 
 
 def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
-    from tagwire_generator.directory import check_set
-    from tagwire_generator.reader import read_file
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.model.spec_set_rules import check_set
+    from tagwire_generator.project.spec_files import find_specs
+    from tagwire_generator.reading.spec import read_file
 
     specs = find_specs(folder)
     problems: list[Problem] = []

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.archive.pairing import Pairing, paired
+from tagwire_generator.archive.field_matching import Pairing, paired
 from tagwire_generator.archive.release import message_of
-from tagwire_generator.canonical import normal_form
+from tagwire_generator.syntax.canonical import normal_form
 
 __all__ = ["merged"]
 

@@ -29,8 +29,8 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.message.json import json_value
-from tagwire_generator.evolution.fields import Step, matched, same_width
-from tagwire_generator.rules import CHANGE_RULES
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.evolution.field_matching import Step, matched, same_width
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
 

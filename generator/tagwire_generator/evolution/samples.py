@@ -25,7 +25,7 @@ from tagwire.layout import (
 )
 from tagwire.message.json import UNKNOWN_TAGS, json_value
 from tagwire_generator.evolution.compare import wrapped
-from tagwire_generator.evolution.fields import matched
+from tagwire_generator.evolution.field_matching import matched
 
 __all__ = ["as_json", "carried", "field_at", "samples", "without_classes"]
 

@@ -9,7 +9,7 @@ from tagwire.message.register import Register
 from tagwire.records import ConsumerRecord, Headers, ProducerRecord, Record, build, control_record, should_retain
 from tagwire.records.header_keys import CODECS
 from tagwire.records.retention import suspects
-from tagwire_generator.schema import schema
+from tagwire_generator.syntax.spec_schema import schema
 
 # ---------------------------------------------------------------- Headers
 

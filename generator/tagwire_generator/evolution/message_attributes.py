@@ -1,0 +1,82 @@
+"""What changed about a message as a whole: its name and key, its kind, its versions, its headers."""
+
+from collections.abc import Iterator
+
+from tagwire.message.field_table import layout_of
+from tagwire.versions import Versions
+from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.runs import runs
+from tagwire_generator.evolution.witness import framed, prove
+from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.model import MessageSpec
+
+__all__ = ["head_findings", "header_version"]
+
+
+def head_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
+    """The findings about the head; `unstable` are the versions of the old one that were not offered yet."""
+    if old.kind != new.kind:
+        text = f"the type of the message was {old.kind}, and now is {new.kind}"
+        yield change("TW923", new, new.valid_versions, text, spot=Spot(key="type"))
+    if old.api_key is not None and old.api_key != new.api_key:
+        now = "none" if new.api_key is None else new.api_key
+        text = f"the apiKey was {old.api_key}, and now is {now}"
+        yield change("TW922", new, new.valid_versions, text, spot=Spot(key="apiKey"))
+    yield from _version_findings(old, new, unstable)
+    yield from _header_findings(old, new, unstable)
+
+
+def header_version(spec: MessageSpec, version: int) -> int | None:
+    """The header that goes with a version; None for what has no headers."""
+    return next((header for versions, header in spec.headers if version in versions), None)
+
+
+def _version_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
+    before, now, spot = old.valid_versions, new.valid_versions, Spot(key="validVersions")
+    if not before:
+        return
+    if not now:
+        text = f"versions {before} are gone; the apiKey stays reserved"
+        yield change("TW961", new, before, text, spot=spot)
+        return
+    stable = before - unstable
+    if stable.highest > now.highest:
+        lost = Versions(max(now.highest + 1, stable.lowest), stable.highest)
+        text = f"version {stable.highest} was released, but the versions are {now} now"
+        yield change("TW924", new, lost, text, spot=spot)
+    if unstable.highest > now.highest:
+        lost = Versions(max(now.highest + 1, unstable.lowest), unstable.highest)
+        yield change("TW962", new, lost, f"{_version(lost)}, not stable yet, {_is(lost)} gone", spot=spot)
+    if before.lowest < now.lowest:
+        lost = Versions(before.lowest, min(now.lowest - 1, before.highest))
+        yield change("TW960", new, lost, f"the versions were {before}, and now are {now}", spot=spot)
+    hidden = Versions(new.latest_stable + 1, now.highest) & stable
+    if hidden:
+        text = f"{_version(hidden)} {_is(hidden)} marked unstable, but {_is(hidden, past=True)} offered before"
+        yield change("TW963", new, hidden, text, spot=Spot(key="latestVersionUnstable"))
+
+
+def _version(versions: Versions) -> str:
+    return f"version{'s' * (len(versions) > 1)} {versions}"
+
+
+def _is(versions: Versions, *, past: bool = False) -> str:
+    many, one = ("were", "was") if past else ("are", "is")
+    return many if len(versions) > 1 else one
+
+
+def _header_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
+    changed: dict[tuple[int, int], list[int]] = {}
+    if old.kind != new.kind:
+        return
+    for version in (old.valid_versions & new.valid_versions) - unstable:
+        before, now = header_version(old, version), header_version(new, version)
+        if before is not None and now is not None and before != now:
+            changed.setdefault((before, now), []).append(version)
+    for (before, now), versions in changed.items():
+        for run in runs(versions):
+            one, other = (layout_of(message_class(spec, spec.options), run.highest) for spec in (old, new))
+            key = old.api_key or 0
+            proof = prove(framed(one, old.kind, key, before), framed(other, old.kind, key, now), ())
+            text = f"{old.kind}s of {_version(run)} had header {before}, and now have header {now}"
+            yield change("TW913", new, run, text, spot=Spot(key="headerVersions"), proof=proof)
