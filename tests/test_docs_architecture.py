@@ -19,7 +19,6 @@ PACKAGES = (
     "generator/tagwire_generator",
     "cli/tagwire_cli",
     "pipeline/tagwire_spark",
-    "pipeline/tagwire_spark/jobs",
 )
 
 

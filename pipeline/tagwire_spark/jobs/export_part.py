@@ -23,10 +23,10 @@ from tagwire.text_format import plain
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt
-from tagwire_spark.log_columns import MOST_MILLISECONDS
-from tagwire_spark.log_plan import Split
-from tagwire_spark.log_query import NO_OFFSET, LogQuery
-from tagwire_spark.log_rows import full_schema, rows_of
+from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import Split
 
 __all__ = ["TABLE", "How", "SegmentPlace", "export_part"]
 

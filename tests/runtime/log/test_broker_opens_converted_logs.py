@@ -96,11 +96,11 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
     """What Spark would do, in this process: over the topic that the broker has made."""
-    from tagwire_spark.log_plan import plan
-    from tagwire_spark.log_query import log_query
-    from tagwire_spark.log_rows import full_schema, rows_of
-    from tagwire_spark.log_target import log_target
-    from tagwire_spark.log_writer import LogWriter
+    from tagwire_spark.log_read.query import log_query
+    from tagwire_spark.log_read.rows import full_schema, rows_of
+    from tagwire_spark.log_read.splits import plan
+    from tagwire_spark.log_write.driver import LogWriter
+    from tagwire_spark.log_write.target import log_target
 
     query = log_query({"path": str(source), "includeControlRecords": "true"})
     rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))
