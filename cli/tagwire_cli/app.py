@@ -1,6 +1,6 @@
 """`tagwire` itself: the table of commands, and what all of them do with an error.
 
-To add a command, write its module (`command_table` says how) and add a row to
+To add a command, write its module (`tagwire_cli.command_table` says how) and add a row to
 `COMMANDS`.
 """
 
@@ -53,7 +53,7 @@ class _Commands(CommandTable):
         try:
             return super().invoke(ctx)
         except TagwireError as error:
-            from tagwire_cli.diagnostics import print_error
+            from tagwire_cli.output.diagnostics import print_error
 
             ctx.exit(print_error(error))
         except OSError as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.diagnostics import count
+from tagwire_cli.output.diagnostics import count
 
 __all__ = ["command"]
 

@@ -2,8 +2,8 @@
 
 import click
 
-from tagwire_cli.input_bytes import InputError, read_bytes
-from tagwire_cli.output import refuse_terminal, write_bytes
+from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
-from tagwire_cli.output import write_json
-from tagwire_cli.reports import FORMATS, print_github, print_sarif
+from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
+from tagwire_cli.output.reports import FORMATS, print_github, print_sarif
+from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline, Check

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.errors import TagwireError
-from tagwire_cli.captures import Capture, message_of, read_captures, read_faults, round_trip
-from tagwire_cli.diagnostics import count
-from tagwire_cli.output import Column, print_table
-from tagwire_cli.packages import find_registry, package_option
-from tagwire_cli.progress import progress_bar
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.captures import Capture, message_of, read_captures, read_faults, round_trip
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.tables import Column, print_table
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

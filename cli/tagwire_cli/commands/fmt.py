@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.diagnostics import count, print_error
-from tagwire_cli.input_bytes import read_bytes
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.diagnostics import count, print_error
 
 if TYPE_CHECKING:
     from tagwire_generator.project.options import SpecOptions

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.diagnostics import count, print_problems, summary
-from tagwire_cli.progress import progress_bar
+from tagwire_cli.arguments import completion
+from tagwire_cli.output.diagnostics import count, print_problems, summary
+from tagwire_cli.output.progress import progress_bar
 
 if TYPE_CHECKING:
     from tagwire_generator.project.output import Plan

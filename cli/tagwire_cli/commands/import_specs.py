@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.progress import progress_bar
+from tagwire_cli.output.progress import progress_bar
 
 __all__ = ["command"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.designs import output_options, read_design, tell
-from tagwire_cli.diagnostics import count
+from tagwire_cli.output.design_findings import output_options, read_design, tell
+from tagwire_cli.output.diagnostics import count
 
 __all__ = ["command"]
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 import click
 
-from tagwire_cli import completion
+from tagwire_cli.arguments import completion
 
 __all__ = ["command"]
 

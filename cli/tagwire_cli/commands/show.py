@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.output import Column, print_table, write_json
-from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
+from tagwire_cli.output.tables import Column, print_table, write_json
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -81,7 +82,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
 
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: bool) -> None:
-    from tagwire_cli.version_history import history
+    from tagwire_cli.comparing.version_history import history
 
     steps = history(registry, message)
     if as_json:

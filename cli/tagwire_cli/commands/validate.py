@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.diagnostics import count, print_json, print_problems, summary
-from tagwire_cli.input_bytes import read_bytes
-from tagwire_cli.progress import progress_bar
-from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.reports import FORMATS, of_problem, print_github, print_sarif
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem

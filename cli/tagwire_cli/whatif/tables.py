@@ -3,7 +3,7 @@
 import click
 
 from tagwire.log.whatif import Measure
-from tagwire_cli.output import Column, print_table
+from tagwire_cli.output.tables import Column, print_table
 from tagwire_cli.whatif.summary import Summary, percent
 
 __all__ = ["print_summary", "row_of"]

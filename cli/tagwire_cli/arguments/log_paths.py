@@ -1,0 +1,89 @@
+"""The paths of `tagwire log`: segments, partitions, and folders above them."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagwire_cli.output.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
+
+__all__ = [
+    "byte_progress",
+    "log_folders",
+    "partitions_below",
+    "partitions_of",
+    "segments_of",
+    "target_of",
+]
+
+
+def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
+    """The partitions in and below the folders, and the files as segments. Raises LogPathError for a folder without."""
+    from tagwire.log import LogPathError, Segment, find_partitions
+
+    for path in paths:
+        if path.is_file():
+            yield Segment(path)
+            continue
+        found = list(find_partitions(path))
+        if not found:
+            raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+        yield from found
+
+
+def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
+    """All segments of one, with the snapshots of a metadata log before them."""
+    from tagwire.log import Segment
+
+    return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
+
+
+def partitions_below(path: Path, done: str) -> "list[Partition]":
+    """The partitions in and below a folder. Raises LogPathError for none, and for a file: it can't be `done` alone."""
+    from tagwire.log import LogPathError, find_partitions
+
+    if path.is_file():
+        raise LogPathError(f"{path}: a segment alone can't be {done}; name the folder of its partition")
+    found = list(find_partitions(path))
+    if not found:
+        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+    return found
+
+
+def target_of(partition: "Partition", path: Path, output: Path) -> Path:
+    """Where a partition goes: by its own name, or as it lies below the path."""
+    if partition.path == path:
+        return output / path.absolute().name
+    return output / partition.path.relative_to(path)
+
+
+def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
+    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
+    folders = {partition.path.parent for partition in found if partition.path != path}
+    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+
+
+@contextmanager
+def byte_progress(
+    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
+) -> Generator[Callable[[int], None] | None]:
+    """A function to be told how many more bytes of their segments were read; None if nobody watches.
+
+    All of them are read so many times. `prints_all_along` is that of `progress_bar`.
+    """
+    with progress_bar(label, prints_all_along=prints_all_along) as tell:
+        if tell is None:
+            yield None
+            return
+        total = rounds * sum(segment.size for each in found for segment in segments_of(each))
+        done = 0
+
+        def more(count: int) -> None:
+            nonlocal done
+            done += count
+            tell(done, total)
+
+        yield more
