@@ -2,7 +2,7 @@
 
 The newer one decides for the versions that it has, names included; the older
 one adds those that the newer has dropped. Fields are paired by their places in
-the versions that both have (`pairing`): renaming a field does not lose it.
+the versions that both have (`field_matching`): renaming a field does not lose it.
 Then each field's ranges are drawn around the versions in which the one or the
 other has it; the newer's own texts stay where they say that already.
 

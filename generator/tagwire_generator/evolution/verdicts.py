@@ -18,9 +18,9 @@ from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import StructPair, range_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
-from tagwire_generator.evolution.formats import format_findings
 from tagwire_generator.evolution.message_attributes import head_findings
 from tagwire_generator.evolution.message_matching import Pair, Pairing, api_of, pair_up
+from tagwire_generator.evolution.record_formats import format_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove

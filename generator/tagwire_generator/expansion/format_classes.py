@@ -1,4 +1,4 @@
-"""Record formats as classes made at run time, and their field tables: as `classes` does it for messages.
+"""Record formats as classes made at run time, and their field tables: as `message_classes` does it for messages.
 
 A spec names fields as it spells them, and bits by their names; a row has
 attributes and masks, and knows who frames it. Everything is looked up here,

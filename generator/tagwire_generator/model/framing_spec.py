@@ -1,7 +1,7 @@
 """What only a field of a record format has, as its spec says it: how it is framed, packed and when it is there.
 
 `FormSpec` checks what one field can know of itself; what it says about other
-fields is for `form_rules`, which see the whole format.
+fields is for `framing_rules`, which see the whole format.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """How a spec in normal form is set as text: fields and structs a line each, with the comments that belong to them.
 
 A comment stands above what it belongs to, or behind it on its line. Which
-comment belongs where, `spec_comments` says.
+comment belongs where, `comments` says.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Only what asks no question of single batches goes this way. PERMISSIVE, heads of
 batches, transactions that were aborted, and files that are only partly here are
-read batch by batch (`log_read`, `log_rows`), and mean the same.
+read batch by batch (`batches`, `rows`), and mean the same.
 """
 
 from collections.abc import Callable, Iterator
@@ -121,7 +121,7 @@ def _times(columns: Columns, split: Split) -> Any:
     times = columns["timestamp"]
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # as in log_columns: none for what is beyond
+    except pa.ArrowInvalid:  # as in column_table: none for what is beyond
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)

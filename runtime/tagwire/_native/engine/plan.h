@@ -33,7 +33,7 @@ struct tw_field {
     uint8_t bits;         /* of varints: 32 or 64 */
     uint8_t zigzag;       /* of varints: a tw_sign */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
-    uint8_t late;         /* an empty slot is the default, which is a struct: see late.pxi */
+    uint8_t late;         /* an empty slot is the default, which is a struct: see lazy_struct.pxi */
     int32_t tag;
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
     int64_t longest;      /* of texts and bytes, in bytes */
