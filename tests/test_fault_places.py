@@ -15,9 +15,10 @@ from odd_values import with_odd_value
 
 import tagwire
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, layout_reader, layout_writer
-from tagwire.annotations import annotate
-from tagwire.rows import layout_of
+from tagwire import DecodeError, EncodeError, Limits
+from tagwire.explain.text import annotate
+from tagwire.interpreter import reader, writer
+from tagwire.message.field_table import layout_of
 
 pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this installation has no native engine")
 
@@ -47,7 +48,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 def closed_way() -> Iterator[None]:
     """Within, the engine can't let the interpreter read or write a whole message."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, names in ((layout_reader, ["decode"]), (layout_writer, ["encode", "encoded_size"])):
+        for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):
             for name in names:
                 patch.setattr(module, name, asked)
         yield
@@ -66,13 +67,13 @@ def reading_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0
             fast = facts(serializer.decode, buf, limits=limits, views=len(data) % 2 == 0)
         else:
             fast = facts(serializer.decode_from, buf, offset, limits=limits)
-    slow = facts(layout_reader.decode, layout, buf, offset=offset, whole=whole, strict=True, limits=limits)
+    slow = facts(reader.decode, layout, buf, offset=offset, whole=whole, strict=True, limits=limits)
     return None if fast == slow else f"native {fast}, interpreter {slow}"
 
 
 def writing_differs(sample: Sample, message: Any) -> str | None:
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
-    slow = facts(layout_writer.encode, layout, message)
+    slow = facts(writer.encode, layout, message)
     for name in ("encode", "encoded_size"):
         with closed_way():
             fast = facts(getattr(serializer, name), message)
@@ -120,13 +121,13 @@ def test_damaged_bytes() -> None:
 def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much stands before the fault, the interpreter looks at one field."""
     seen: list[object] = []
-    read = layout_reader.LayoutReader.value
+    read = reader.LayoutReader.value
 
     def noted(self: Any, *args: Any) -> Any:
         seen.append(self.path[-1])
         return read(self, *args)
 
-    monkeypatch.setattr(layout_reader.LayoutReader, "value", noted)
+    monkeypatch.setattr(reader.LayoutReader, "value", noted)
     topic = messages.metadata_response.MetadataResponseTopic
     data = messages.MetadataResponse(topics=[topic(name=f"t{number}") for number in range(500)]).encode(12)
     for cut, path in ((1, ""), (3, "topics[499].topic_authorized_operations")):
@@ -158,7 +159,7 @@ def test_odd_values() -> None:
     for number in range(8_000):
         sample = samples()[number % len(samples())]
         message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
-        refused += facts(layout_writer.encode, layout_of(sample.cls, sample.version), message) is not None
+        refused += facts(writer.encode, layout_of(sample.cls, sample.version), message) is not None
         what = writing_differs(sample, message)
         if what:
             differences.append((sample.cls.NAME, sample.version, what))

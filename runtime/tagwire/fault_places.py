@@ -10,12 +10,12 @@ what its own field costs, not what the bytes before it do.
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from tagwire.byte_count import ByteCount
+from tagwire.interpreter.framed_cursor import Scopes
+from tagwire.interpreter.reader import LayoutReader, TagFields
+from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
-from tagwire.layout_framing import Scopes
-from tagwire.layout_reader import LayoutReader, TagFields
-from tagwire.layout_writer import LayoutWriter
 from tagwire.limits import Limits
+from tagwire.wire.byte_count import ByteCount
 
 __all__ = ["Place", "Site", "read_on", "refuse_bytes"]
 

@@ -2,7 +2,7 @@
 
 A row says where a span is, of what kind, and how many rows are inside it; rows
 stand in the order of their first bytes. Paths, types and values are worked out
-when a node is looked at (`tagwire.tracer.Node`), so that a trace of a megabyte
+when a node is looked at (`tagwire.explain.trace.Node`), so that a trace of a megabyte
 takes a few megabytes. The native engine writes the same rows
 (`_native/spans.h`); it leaves out the elements of arrays of a fixed width,
 which the row of the array tells.
@@ -11,10 +11,10 @@ which the row of the array tells.
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, Type, Varint
-from tagwire.layout_parts import Bits
-from tagwire.layout_reader import LayoutReader
-from tagwire.wire_types import WireType
+from tagwire.layout.parts import Bits
+from tagwire.wire.types import WireType
 
 __all__ = ["NULL", "OPEN", "Kind", "Opened", "Recorder", "Row", "Spans", "kinds_of"]
 

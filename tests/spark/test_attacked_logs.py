@@ -15,10 +15,10 @@ from tagwire.log.file_bytes import FileBytes
 from tagwire.records import Record, build
 from tagwire_spark.jobs.last_offsets import _ascending, last_offsets_between
 from tagwire_spark.jobs.outputs import staging
-from tagwire_spark.log_ends import end_of
-from tagwire_spark.log_plan import plan
-from tagwire_spark.log_query import log_query
-from tagwire_spark.log_rows import full_schema, rows_of
+from tagwire_spark.log_read.ends import end_of
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
 
 
 def segment(folder: Path, batches: int = 200) -> Path:

@@ -12,17 +12,18 @@ from pyspark.errors import PySparkException
 from streamed_logs import stream, triggers
 
 from tagwire import log
-from tagwire.engines import engine
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import Conversion, convert_partition
 from tagwire.log.whatif import WhatIf
+from tagwire.message.engines import engine
 from tagwire.records import FormatSet, Record, build
-from tagwire_spark import PipelineError, log_rows
+from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
-from tagwire_spark.log_plan import plan
-from tagwire_spark.log_query import log_query
-from tagwire_spark.log_rows import full_schema, rows_of
+from tagwire_spark.log_read import rows as log_rows
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,7 +2,7 @@
 #ifndef TAGWIRE_MEASURE_VALUES_H
 #define TAGWIRE_MEASURE_VALUES_H
 
-#include "encode.h"
+#include "engine/encode.h"
 
 /* What the interpreter has to look at again: the names of tagwire.fault_places. */
 enum tw_write_site { TW_WRITES_ALL, TW_AT_WRITTEN_VALUE, TW_AT_WRITTEN_STRUCT, TW_AT_WRITTEN_SECTION };

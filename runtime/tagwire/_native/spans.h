@@ -7,7 +7,7 @@
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
 
-#include "plan.h"
+#include "engine/plan.h"
 
 typedef struct {
     int64_t offset, length;

@@ -10,7 +10,7 @@
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H
 
-#include "decode.h"
+#include "engine/decode.h"
 #include "spans.h"
 
 /* What the interpreter has to read on with: the names of tagwire.fault_places. */
