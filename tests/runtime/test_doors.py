@@ -16,7 +16,7 @@ NAMES = {
     "tagwire": {1: "Registry require_level"},
     "tagwire.message": {
         1: "Bits Compression Condition DEFAULT_STRUCT FieldRow Form KeyRange Message NONE OptionalFields Order "
-        "RecordFormat Register Serializer Struct Versions"
+        "RecordFormat Register Serializer Struct Versions constructor"
     },
     "tagwire.wire": {
         1: "BOOLEANS BOOLEAN_BYTES BufferForm DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused booleans "

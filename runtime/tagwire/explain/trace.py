@@ -3,7 +3,7 @@
 A trace is what `LayoutReader` saw: the reader opens a span where something
 begins, notes what it holds, and closes it where it ends. The native engine
 writes the same spans in a walk of its own; where that stops at a fault, the
-reader goes on from there. Spans are rows of numbers (`tagwire.spans`), and
+reader goes on from there. Spans are rows of numbers (`tagwire.explain.spans`), and
 nodes are made of them when somebody looks. Nothing here decodes; so a trace
 can't disagree with the error places or with lenient reading.
 
@@ -19,13 +19,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
-from tagwire.fault_places import read_on
+from tagwire.explain.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
+from tagwire.interpreter.fault_places import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
 from tagwire.layout.parts import Bits, named_bits
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
-from tagwire.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
 from tagwire.wire.buffers import as_bytes
 
 if TYPE_CHECKING:

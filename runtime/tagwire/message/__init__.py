@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagwire.layout.parts import Bits, Compression, Condition, Order
     from tagwire.layout.types import DEFAULT_STRUCT
     from tagwire.message.base import Message, Struct
+    from tagwire.message.binding import constructor
     from tagwire.message.field_table import FieldRow, OptionalFields
     from tagwire.message.framing_table import Form
     from tagwire.message.record_format import RecordFormat
@@ -38,12 +39,14 @@ __all__ = [
     "Serializer",
     "Struct",
     "Versions",
+    "constructor",
 ]
 
 _MODULES = {
     "tagwire.layout.parts": ("Bits", "Compression", "Condition", "Order"),
     "tagwire.layout.types": ("DEFAULT_STRUCT",),
     "tagwire.message.base": ("Message", "Struct"),
+    "tagwire.message.binding": ("constructor",),
     "tagwire.message.field_table": ("FieldRow", "OptionalFields"),
     "tagwire.message.framing_table": ("Form",),
     "tagwire.message.record_format": ("RecordFormat",),

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from tagwire.errors import UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.message.binding import constructor, first_use, inherit_calls
+from tagwire.message.binding import first_use, inherit_calls
 from tagwire.message.field_table import FieldRow, OptionalFields
 from tagwire.versions import NONE, Versions
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
 
-__all__ = ["Message", "Struct", "constructor", "decoded", "same"]
+__all__ = ["Message", "Struct", "decoded", "same"]
 
 
 class Struct:

@@ -219,8 +219,7 @@ def test_a_disagreement_is_no_secret() -> None:
 
 @in_use
 def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwire import fault_places
-    from tagwire.interpreter import reader
+    from tagwire.interpreter import fault_places, reader
 
     cls = messages.HeartbeatResponse
     monkeypatch.setattr(fault_places, "refuse_bytes", lambda *_: None)

@@ -138,14 +138,14 @@ cdef extern from "engine/values.h":
 cdef extern from "engine/decode.h":
     PyObject *tw_read_message(const tw_struct *, tw_reader *)
 
-cdef extern from "spans.h":
+cdef extern from "engine/spans.h":
     int TW_ROLES, TW_SPAN_FIELDS
     ctypedef struct tw_spans:
         pass
     void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
     int tw_finish_spans(tw_spans *) except -1
 
-cdef extern from "walk.h":
+cdef extern from "engine/walk.h":
     int TW_NO_FAULT
     ctypedef struct tw_walk:
         tw_reader r
@@ -166,7 +166,7 @@ cdef extern from "engine/encode.h":
     int tw_put(tw_writer *, const void *, Py_ssize_t)
     void tw_discard(tw_writer *)
 
-cdef extern from "measure.h":
+cdef extern from "engine/measure.h":
     void tw_choose_looks(tw_struct *, tw_look *)
     int TW_WRITES_ALL
     ctypedef struct tw_measure:

@@ -149,14 +149,14 @@ cdef class Plan:
     # ------------------------------------------------------------ walking without objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Where the fault is, as `tagwire.fault_places` takes it; None where there is none."""
+        """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
         """Raise the error of bytes that the loop refused; return where the walk takes them."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
-            from tagwire.fault_places import refuse_bytes
+            from tagwire.interpreter.fault_places import refuse_bytes
 
             refuse_bytes(self.source, buf, place, limits)
         return 0
@@ -227,7 +227,7 @@ cdef class Plan:
             reraise()
         path.reverse()
         if m.site != TW_WRITES_ALL:
-            from tagwire.fault_places import refuse_value
+            from tagwire.interpreter.fault_places import refuse_value
 
             refuse_value(self.source, message, m.site, path)
         return -1
@@ -268,7 +268,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether there are tagged fields that the version knows."""
     cdef readonly object place
-    """Where the fault is, as `tagwire.fault_places` takes it; None where there is none."""
+    """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
     cdef readonly list open
     """The rows of the spans that the fault is in, the outermost first."""
 

@@ -2,14 +2,14 @@
  *
  * It refuses what encode.h refuses, in the order in which the interpreter looks, so that both name the same field where
  * several are wrong. encode.h keeps no path; when it refuses, this walk finds the place, and the interpreter says the words
- * (tagwire.fault_places). The rules for references are those of encode.h.
+ * (tagwire.interpreter.fault_places). The rules for references are those of encode.h.
  *
  * A function returns 0, or -1 for a fault, or for an exception that is no fault of a value.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
 
-#include "measure_values.h"
+#include "engine/measure_values.h"
 
 static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
 

@@ -3,7 +3,7 @@
  * decode.h refuses without saying where, so that accepting pays nothing for it. This walk then goes the same way by the
  * same plan, at a fraction of what making objects costs, and stops where the interpreter would stop. It keeps the
  * position and what is left of the limits; the path is built while the recursion unwinds. The interpreter reads on from
- * there, fails at once, and says it in its own words (tagwire.fault_places).
+ * there, fails at once, and says it in its own words (tagwire.interpreter.fault_places).
  *
  * A function returns 0, or -1 for a fault, or for an exception that is set.
  */
@@ -11,9 +11,9 @@
 #define TAGWIRE_WALK_H
 
 #include "engine/decode.h"
-#include "spans.h"
+#include "engine/spans.h"
 
-/* What the interpreter has to read on with: the names of tagwire.fault_places. */
+/* What the interpreter has to read on with: the names of tagwire.interpreter.fault_places. */
 enum tw_site {
     TW_NO_FAULT,
     TW_AT_VALUE,       /* the value of the path, from its first byte */

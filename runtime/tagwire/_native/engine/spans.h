@@ -1,7 +1,7 @@
 /* The spans of a trace: one row of 32 bytes for each thing that was read, in the order of their first bytes.
  *
  * A row says where a span is, what it is (`kind`, a number of the plan) and what follows its parts (`after`); names, types
- * and values are looked up when somebody asks (tagwire.spans reads and writes the same rows). Elements of a fixed width
+ * and values are looked up when somebody asks (tagwire.explain.spans reads and writes the same rows). Elements of a fixed width
  * have no rows: the row of their array says all. Where no rows are wanted, nothing here costs more than a test.
  */
 #ifndef TAGWIRE_SPANS_H

@@ -4,7 +4,7 @@
 
 #include "engine/encode.h"
 
-/* What the interpreter has to look at again: the names of tagwire.fault_places. */
+/* What the interpreter has to look at again: the names of tagwire.interpreter.fault_places. */
 enum tw_write_site { TW_WRITES_ALL, TW_AT_WRITTEN_VALUE, TW_AT_WRITTEN_STRUCT, TW_AT_WRITTEN_SECTION };
 
 typedef struct {
