@@ -179,6 +179,15 @@ def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
     assert refused.value.path == "topics[1]"
 
 
+def test_a_deleted_struct_is_lacking() -> None:
+    """An empty slot of a struct that is a default says that nobody looked; a deleted one says that it is gone."""
+    fetch = messages.fetch_response
+    broken = fetch.PartitionData(partition_index=1 << 40)
+    del broken.snapshot_id
+    message = messages.FetchResponse(responses=[fetch.FetchableTopicResponse(partitions=[broken])])
+    assert writing_differs(Sample(messages.FetchResponse, 12, b""), message) is None
+
+
 def test_several_bad_values_name_the_first() -> None:
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition

@@ -135,8 +135,11 @@ def refuse_value(layout: Layout, message: Any, site: int, path: list[str | int])
     """Raise the EncodeError of the value that a path leads to; return where the interpreter takes it."""
     type, scopes = _inside(layout, path)
     value = message
-    for step in path:
-        value = value[step] if isinstance(step, int) else getattr(value, step)
+    try:
+        for step in path:
+            value = value[step] if isinstance(step, int) else getattr(value, step)
+    except (AttributeError, LookupError, TypeError):
+        return  # it was changed meanwhile
     writer = LayoutWriter(layout, ByteCount)
     writer.path = path
     writer.scopes = scopes

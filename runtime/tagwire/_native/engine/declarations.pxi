@@ -95,6 +95,7 @@ cdef extern from "engine/plan.h":
         PyObject *empty_tuple
         PyObject *empty_text
         PyObject *write_faults
+        PyObject *deleted
         PyTypeObject *uuid
         allocfunc uuid_alloc
         PyObject *uuid_safety

@@ -13,20 +13,25 @@
 
 static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
 
-static int tw_has_gap(const tw_field *fields, Py_ssize_t count, PyObject *object)
+/* Whether an attribute that a version asks for was deleted, or never set. */
+static int tw_has_gap(const tw_shared *shared, const tw_field *fields, Py_ssize_t count, PyObject *object)
 {
-    for (const tw_field *f = fields, *end = f + count; f < end; f++)
-        if (!f->late && !f->ignorable && TW_SLOT(object, f->slot) == NULL)
+    for (const tw_field *f = fields, *end = f + count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        if (!f->ignorable && (value == NULL ? !f->late : value == shared->deleted))
             return 1;
+    }
     return 0;
 }
 
 /* The recursion unwinds out of a struct: one that lacks an attribute is refused before anything in it is looked at. */
 static TW_RARE int tw_within_struct(const tw_struct *s, PyObject *object, tw_measure *m)
 {
-    if (!PyErr_Occurred() &&
-        (TW_SLOT(object, s->unknown_slot) == NULL || tw_has_gap(s->missing, s->missing_count, object) ||
-         tw_has_gap(s->items, s->items_count, object) || tw_has_gap(s->tagged, s->tagged_count, object))) {
+    const tw_shared *shared = m->shared;
+    if (!PyErr_Occurred() && (TW_SLOT(object, s->unknown_slot) == NULL ||
+                              tw_has_gap(shared, s->missing, s->missing_count, object) ||
+                              tw_has_gap(shared, s->items, s->items_count, object) ||
+                              tw_has_gap(shared, s->tagged, s->tagged_count, object))) {
         m->site = TW_AT_WRITTEN_STRUCT;
         PyList_SetSlice(m->path, 0, PyList_Size(m->path), NULL);
     }

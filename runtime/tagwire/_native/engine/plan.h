@@ -106,6 +106,7 @@ typedef struct {
     PyObject *empty_tuple;
     PyObject *empty_text;
     PyObject *write_faults; /* a tuple: exceptions that only say that a value is no good */
+    PyObject *deleted;      /* what a slot holds whose empty place means a default: see late.pxi */
     PyTypeObject *uuid;     /* NULL until a plan has a uuid */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

@@ -87,11 +87,12 @@ cdef class Shared:
     cdef list kept
 
     def __cinit__(self):
-        self.kept = [NO_TAGS, (), "", WRITE_FAULTS]
+        self.kept = [NO_TAGS, (), "", WRITE_FAULTS, DELETED]
         self.c.no_tags = <PyObject *>self.kept[0]
         self.c.empty_tuple = <PyObject *>self.kept[1]
         self.c.empty_text = <PyObject *>self.kept[2]
         self.c.write_faults = <PyObject *>WRITE_FAULTS
+        self.c.deleted = <PyObject *>DELETED
         self.c.moves_views = can_move_views()
         tw_crc32c_prepare(&self.c.crc32c)
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
