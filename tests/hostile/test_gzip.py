@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tagwire.limits import Limits
+from tagwire.wire import compression
 from tagwire.wire.compression import PackingFault, unpack
-from tagwire.wire.scalars import compression
 
 EMPTY = gzip.compress(b"", mtime=0)
 
