@@ -1,4 +1,4 @@
-"""Fuzz the native engine and the native columns against the interpreter, guided by coverage.
+"""Fuzz the native engine, its faults and traces, and the native columns against the interpreter, guided by coverage.
 
 `make fuzz` runs this with atheris, for a minute. Atheris watches the branches that the interpreter takes. It takes one
 for everything that the engine must tell apart, so bytes that lead it somewhere new are new to the engine as well. The
@@ -18,6 +18,7 @@ with atheris.instrument_imports(
     from column_values import columns_of, expected_row
     from damage import samples
     from test_engines_agree import ENGINES, reading_differs
+    from test_fault_places import NO_LIMITS, place_differs, trace_differs
 
 SAMPLES = samples()
 
@@ -31,6 +32,9 @@ def try_one(data: bytes) -> None:
     (row,) = columns_of(sample, [data[2:]], errors="column")
     if not difference and repr(row) != repr(expected := expected_row(sample, data[2:])):
         difference = f"{row} in columns, {expected} alone"
+    difference = difference or place_differs(sample, data[2:], NO_LIMITS, offset=data[0] % 2)
+    if not difference and trace_differs(sample, data[2:], strict=data[1] % 2 == 0, limits=NO_LIMITS):
+        difference = "another trace"
     if difference:
         raise AssertionError(f"{sample.cls.NAME} v{sample.version} {data[2:].hex()}: {difference}")
 

@@ -58,7 +58,7 @@ def any_limits(random: Random) -> Limits:
     return Limits(**{random.choice(BOUNDS[1:]): random.choice((0, 1, 2, 3, 5, 30))})
 
 
-def reading_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
+def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
     """How the places of a fault in `data` differ, behind some bytes that are skipped."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
@@ -98,7 +98,7 @@ def test_every_prefix_of_a_message(limit: str) -> None:
     sample = Sample(messages.MetadataResponse, 12, data)
     for size in range(len(data) + 2):
         limits = Limits(**{limit: size % 7}) if limit != "bytes" else NO_LIMITS
-        assert reading_differs(sample, (data + b"x")[:size], limits, offset=size % 3) is None, size
+        assert place_differs(sample, (data + b"x")[:size], limits, offset=size % 3) is None, size
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_damaged_bytes() -> None:
         sample = samples()[number % len(samples())]
         data = damaged(sample, random)
         limits = any_limits(random) if number % 4 == 0 else NO_LIMITS
-        what = reading_differs(sample, data, limits, offset=number % 3 // 2)
+        what = place_differs(sample, data, limits, offset=number % 3 // 2)
         refused += facts(sample.cls.decode, data, sample.version) is not None
         if what:
             differences.append((str(sample), data.hex(), limits, what))
@@ -145,7 +145,7 @@ def test_a_depth_that_only_some_messages_reach() -> None:
     limits = Limits(depth=1)
     with closed_way():
         assert messages.MetadataResponse.decode(flat.encode(12), 12, limits=limits) == flat
-    assert reading_differs(Sample(messages.MetadataResponse, 12, b""), deep.encode(12), limits) is None
+    assert place_differs(Sample(messages.MetadataResponse, 12, b""), deep.encode(12), limits) is None
 
 
 # ---------------------------------------------------------------- values

@@ -334,7 +334,7 @@ def test_the_engine_knows_all_that_layouts_can_say() -> None:
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},
-        "Sized": {"length", "nullable", "wire"},
+        "Sized": {"length", "longest", "nullable", "wire"},
         "Array": {"counted_by", "element", "filled", "length", "nullable", "order"},
         "Nested": {"marker", "struct"},
         "Extent": {"code", "counts_itself", "of"},
