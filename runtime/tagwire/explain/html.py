@@ -1,6 +1,7 @@
 """Traces as tables of HTML, which is how notebooks show them: the lines of `annotate`, long ones cut."""
 
 from html import escape
+from itertools import islice
 from typing import Final
 
 from tagwire.explain.text import TITLES, Row, rows_of, title_of
@@ -17,9 +18,9 @@ _BYTES: Final = 16
 
 def trace_table(trace: Trace) -> str:
     """The lines of `annotate` as a table; long runs of bytes and long traces are cut."""
-    rows = list(rows_of(trace))
-    lines = [_line(row) for row in rows[:_ROWS]]
-    left = len(rows) - _ROWS
+    rows = rows_of(trace)
+    lines = [_line(row) for row in islice(rows, _ROWS)]
+    left = sum(1 for _ in rows)
     more = f"<p>and {left} more</p>" if left > 0 else ""
     head = "".join(f'<th scope="col"{CELL}>{title}</th>' for title in TITLES)
     caption = f"<caption{CELL}>{escape(title_of(trace))}</caption>"

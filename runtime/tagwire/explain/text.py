@@ -82,13 +82,14 @@ def annotated_lines(
     trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
 ) -> Iterator[tuple[str, Row | None]]:
     """The lines of `annotate`, without their ends, each with what it is of; None for comments and column titles."""
-    rows = list(rows_of(trace, note))
-    hex_width = max([len("bytes"), *(min(len(row.data), bytes_a_line) * 3 - 1 for row in rows)])
-    path_width = max([len("path"), *(len(row.path) for row in rows if row.type)])
-    type_width = max([len("type"), *(len(row.type) for row in rows)])
+    hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
+    for row in rows_of(trace, note):  # made twice, and not kept: a row takes many times the bytes that it is of
+        hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
+        path_width = max(path_width, len(row.path) if row.type else 0)
+        type_width = max(type_width, len(row.type))
     yield f"# {title_of(trace)}", None
     yield _line(TITLES, hex_width, path_width, type_width), None
-    for row in rows:
+    for row in rows_of(trace, note):
         if row.offset < 0:
             yield f"# {row.path}", row
             continue
