@@ -10,7 +10,7 @@ SECOND_BIN := .venv-3.13/bin
 SECOND_STAMP := .venv-3.13/.installed
 
 # What the native engine is made of. Where a compiler is, it must compile: a mistake must not end as a pure engine.
-ENGINE := $(wildcard runtime/tagwire/_*.pyx runtime/tagwire/_native/*)
+ENGINE := $(wildcard runtime/tagwire/_native/*/*)
 CAN_COMPILE = $(shell command -v cc >/dev/null && $(PYTHON) -c 'import pathlib, sysconfig; \
     print("yes" if pathlib.Path(sysconfig.get_path("include"), "Python.h").exists() else "")' 2>/dev/null)
 export TAGWIRE_BUILD ?= $(if $(CAN_COMPILE),require,auto)
@@ -18,8 +18,8 @@ REQUIRED = $(if $(filter require,$(TAGWIRE_BUILD)),TAGWIRE_ENGINE=native) # one 
 WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 
 # What encodes and decodes, and so runs once more with the pure engine.
-ENGINE_TESTS := tests/runtime tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
-    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py tests/records
+ENGINE_TESTS := $(filter-out %/arrow %/log %/__pycache__,$(wildcard tests/runtime/*)) tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
+    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
 
 # A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -101,7 +101,7 @@ check-wheel: $(STAMP)
 	$(if $(REQUIRED),$(REQUIRED) $(INSTALLED) -c 'import tagwire._columns; print("engine:", tagwire.engine())')
 	set -e; site=$$($(INSTALLED) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
 	for engine in python $$($(INSTALLED) -c 'import tagwire; print(tagwire.engine())' | grep -v python); do \
-	    columns=$$(test $$engine = python || echo tests/arrow/test_golden_columns.py); \
+	    columns=$$(test $$engine = python || echo tests/runtime/arrow/test_golden_columns.py); \
 	    TAGWIRE_ENGINE=$$engine PYTHONPATH=$$site $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_golden_bytes.py $$columns; \
 	done
 
@@ -112,12 +112,12 @@ fix: $(STAMP) ## format, and mend what ruff can
 # The engine with a watch on every access to memory and every overflow; what leaks, test_native_memory.py finds.
 SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
-SANITIZE_TESTS := tests/runtime/test_engines.py tests/runtime/test_late_structs.py tests/test_native_memory.py \
-    tests/runtime/test_native_layouts.py tests/test_engines_agree.py tests/test_fault_places.py tests/test_golden_bytes.py \
-    tests/test_golden_drafts.py \
-    tests/arrow tests/records tests/runtime/test_record_layouts.py \
-    tests/log/test_dump_lines.py tests/log/test_columns.py tests/log/test_column_faults.py tests/log/test_column_messages.py \
-    tests/log/test_moving.py
+SANITIZE_TESTS := tests/runtime/message/test_engines.py tests/runtime/native/test_lazy_structs.py tests/test_native_memory.py \
+    tests/runtime/native/test_native_layouts.py tests/test_engines_agree.py tests/runtime/interpreter/test_fault_places.py \
+    tests/test_golden_bytes.py tests/test_golden_drafts.py tests/runtime/message/test_objects.py tests/runtime/message/test_json_text.py \
+    tests/runtime/arrow tests/runtime/records tests/runtime/interpreter/test_record_layouts.py \
+    tests/runtime/log/test_dump_lines.py tests/runtime/log/test_columns.py tests/runtime/log/test_column_faults.py tests/runtime/log/test_column_messages.py \
+    tests/runtime/log/test_moving.py
 sanitize: $(STAMP) ## test the native engine under AddressSanitizer and UndefinedBehaviorSanitizer; needs gcc
 	rm -rf $(SANITIZE)
 	TAGWIRE_BUILD=require CC=gcc CFLAGS='-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $(WATCH)' LDFLAGS='$(WATCH)' \

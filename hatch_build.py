@@ -8,7 +8,7 @@ a pure wheel for all of them, which the log says, and `tagwire engine`. Three wa
     TAGWIRE_ABI=stable      one binary for all Pythons from 3.11 on, by the limited API; slower (docs/engine.md)
 
 `templates/` and `message_specs/` lie at the top of the repository, where people look for them; an installed generator
-finds them inside its own package (`tagwire_generator.resources`). This is a hook and not `force-include` in
+finds them inside its own package (`tagwire_generator.project.resources`). This is a hook and not `force-include` in
 pyproject.toml, because that would leave orphans in editable installs too.
 """
 
@@ -28,7 +28,13 @@ DATA = {
     "message_specs": "tagwire_generator/message_specs",
 }
 PACKAGE = "runtime/tagwire"
-MODULES = ("_engine", "_columns", "_lines", "_rebatch")  # objects; columns; lines of JSON; records moved
+NATIVE = f"{PACKAGE}/_native"
+MODULES = {  # by name, the folder of each source: objects; columns; lines of JSON; records moved
+    "_engine": "engine",
+    "_columns": "columns",
+    "_lines": "records",
+    "_rebatch": "records",
+}
 STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
@@ -132,17 +138,17 @@ def compiled(root: Path, work: Path) -> list[Path]:
     extensions = [
         Extension(
             f"tagwire.{module}",
-            [f"{PACKAGE}/{module}.pyx"],
-            include_dirs=[f"{PACKAGE}/_native"],
+            [f"{NATIVE}/{folder}/{module}.pyx"],
+            include_dirs=[NATIVE],
             define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
             py_limited_api=stable,
             # What the builder asks for comes last, so that it wins.
             extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
         )
-        for module in MODULES
+        for module, folder in MODULES.items()
     ]
     with contextlib.chdir(root):  # relative sources: Cython writes their names into the modules
-        modules = cythonize(extensions, build_dir=str(work), quiet=True)  # type: ignore[no-untyped-call]
+        modules = cythonize(extensions, build_dir=str(work), include_path=[NATIVE], quiet=True)  # type: ignore[no-untyped-call]
         command = build_ext(Distribution({"ext_modules": modules}))
         command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")
         command.parallel = True  # a compiler for each module, as many as there are processors

@@ -22,7 +22,7 @@ from timing import interleaved, ratio
 
 import tagwire_messages as messages
 from tagwire import arrow
-from tagwire.engines import python_serializer
+from tagwire.message.engines import python_serializer
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which generate packages as they go
 

@@ -15,7 +15,7 @@ from time import perf_counter
 
 import tagwire
 import tagwire_messages as messages
-from tagwire_cli.captures import Capture, read_captures
+from tagwire_cli.input.captures import Capture, read_captures
 
 ANSWERS = (
     "named",

@@ -47,7 +47,7 @@ class PureTagwire(Tagwire):
     name = "tagwire, pure"
 
     def _contender(self, cls: Any, version: int) -> Contender:
-        serializer = import_module("tagwire.engines").python_serializer(cls, version)
+        serializer = import_module("tagwire.message.engines").python_serializer(cls, version)
         views = partial(serializer.decode, views=True)
         return Contender(version, _maker(cls), serializer.encode, serializer.decode, None, views)
 

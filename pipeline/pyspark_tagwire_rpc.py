@@ -6,7 +6,7 @@ Nothing is imported before Spark asks for the class.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tagwire_spark.rpc_source import RpcSource as DefaultSource
+    from tagwire_spark.sources.rpc import RpcSource as DefaultSource
 
 __all__ = ["DefaultSource"]
 
@@ -15,7 +15,7 @@ def __getattr__(name: str) -> Any:
     if name != "DefaultSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from tagwire_spark.rpc_source import RpcSource
+        from tagwire_spark.sources.rpc import RpcSource
     except ImportError as error:  # Spark asks here for sources of any name, and those of others must work
         raise AttributeError(f"module {__name__!r} has no DefaultSource: {error}") from error
     return RpcSource

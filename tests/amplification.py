@@ -18,7 +18,7 @@ from uuid import UUID
 
 import tagwire
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, TaggedSection, Type
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 
 __all__ = ["Bait", "peak_memory", "peaks", "worst_baits"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.reader import read_spec
-from tagwire_generator.render import render_message, render_package
-from tagwire_generator.resources import folder
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.resources import folder
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.views.render import render_message, render_package
 
 __all__ = ["build_package"]
 

@@ -1,8 +1,8 @@
 """Small specs for tests about changes: text, with § right before a place that matters."""
 
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.reader import read_spec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import read_spec
 
 __all__ = ["draft", "field", "optional", "read", "request", "spec", "struct", "tagged"]
 

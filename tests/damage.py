@@ -19,7 +19,7 @@ from kafka_cases import present
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.varint import uvarint_bytes
+from tagwire.wire.varint import uvarint_bytes
 
 __all__ = ["Sample", "damaged", "samples"]
 

@@ -38,8 +38,8 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 def bytes_of(message: Any) -> bytes:
     """The encoding of a fresh message, without its class having been asked for it."""
-    from tagwire.layout_writer import encode
-    from tagwire.rows import layout_of
+    from tagwire.interpreter.writer import encode
+    from tagwire.message.field_table import layout_of
 
     return encode(layout_of(type(message), message.LATEST_STABLE), message)
 
@@ -109,7 +109,9 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "supported_versions": of_messages(lambda m: m.supported_versions()),
     "header_version": of_messages(lambda m: type(m).header_version(m.LATEST_STABLE)),
     "serializer": of_messages(lambda m: id(type(m).serializer(m.LATEST_STABLE))),
-    "layout": of_messages(lambda m: id(import_module("tagwire.rows").layout_of(type(m), m.LATEST_STABLE))),
+    "layout": of_messages(
+        lambda m: id(import_module("tagwire.message.field_table").layout_of(type(m), m.LATEST_STABLE))
+    ),
     "equal": of_messages(lambda m: m == type(m)()),
     "repr": of_messages(repr),
     "copies": of_messages(lambda m: (copy.copy(m), copy.deepcopy(m), pickle.loads(pickle.dumps(m)), m.replace())),

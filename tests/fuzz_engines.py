@@ -12,7 +12,9 @@ from typing import Any
 
 atheris: Any = import_module("atheris")
 
-with atheris.instrument_imports(include=["tagwire.layout_reader", "tagwire.layout_cursor", "tagwire.layout_writer"]):
+with atheris.instrument_imports(
+    include=["tagwire.interpreter.reader", "tagwire.interpreter.cursor", "tagwire.interpreter.writer"]
+):
     from column_values import columns_of, expected_row
     from damage import samples
     from test_engines_agree import ENGINES, reading_differs

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import tagwire
-from tagwire.annotations import annotate
+from tagwire.explain.text import annotate
 
 __all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
 
@@ -79,7 +79,7 @@ def add_missing() -> None:
 
 def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
     """The same for one package."""
-    from tagwire_generator.naming import snake_case
+    from tagwire_generator.model.python_names import snake_case
 
     for name in registry.names():
         cls = registry[name]

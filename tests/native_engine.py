@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tagwire import Message
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records import formats
 
 __all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]

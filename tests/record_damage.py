@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
-from tagwire.compression import pack
 from tagwire.errors import EncodeError
+from tagwire.interpreter.reader import decode
 from tagwire.layout import Array
-from tagwire.layout_reader import decode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records import Record, build, format_of
 from tagwire.records.format import Format
+from tagwire.wire.compression import pack
 
 __all__ = ["damaged", "odd_records", "records_for"]
 

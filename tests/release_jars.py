@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tagwire_generator.archive.release import ImportedSpec, Release, Source
-from tagwire_generator.canonical import canonical_text, normal_form
-from tagwire_generator.reader import read_spec
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
 __all__ = ["Spec", "data", "field", "jar", "jars", "keyed", "release"]
 

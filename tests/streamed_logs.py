@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tagwire.records import Record, build
-from tagwire_spark.log_rows import full_schema
-from tagwire_spark.log_stream import LogStreamReader, stream_query
+from tagwire_spark.log_read.rows import full_schema
+from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 
 
 def stream(path: Path | str, **options: Any) -> LogStreamReader:

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 import tagwire_messages
-from tagwire.rows import layout_of
-from tagwire_generator.archive import HISTORY_FILE
-from tagwire_generator.archive.history import read_history
+from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.importer import import_release
-from tagwire_generator.archive.release_order import release_order
 from tagwire_generator.archive.release_source import COMPONENTS
 from tagwire_generator.archive.wire_facts import digest_of, wire_text
+from tagwire_generator.project.history import HISTORY_FILE, read_history
+from tagwire_generator.project.release_order import release_order
 
 ROOT = Path(__file__).parents[1]
 SPECS = ROOT / "message_specs" / "kafka"

@@ -14,7 +14,7 @@ import pytest
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.annotations import annotate, parse_annotated
+from tagwire.explain.text import annotate, parse_annotated
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
 FAULTS: dict[str, str] = json.loads((CAPTURES / "sender_faults.json").read_text())

@@ -9,14 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from tagwire_generator import (
+from tagwire_generator.project import resources
+from tagwire_generator.views import (
     data_view,
     format_view,
     message_view,
     package_view,
     read_steps,
     register_view,
-    resources,
     serializer_view,
     write_steps,
 )

@@ -18,11 +18,12 @@ from native_engine import Plan
 from odd_values import with_odd_value
 
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, Struct, layout_reader, layout_writer
-from tagwire.byte_count import ByteCount
-from tagwire.engines import native_obstacle, python_serializer
-from tagwire.rows import layout_of
-from tagwire.serializer import READ_FAULTS, WRITE_FAULTS
+from tagwire import DecodeError, EncodeError, Limits, Struct
+from tagwire.interpreter import reader, writer
+from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.message.field_table import layout_of
+from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
+from tagwire.wire.byte_count import ByteCount
 
 Refusal = str
 Read = tuple[Any, int] | Refusal
@@ -44,7 +45,7 @@ def read_pure(sample: Sample, data: bytes) -> Read:
 def read_by_layout(sample: Sample, data: bytes) -> Read:
     try:
         layout = layout_of(sample.cls, sample.version)
-        return layout_reader.decode(layout, data, whole=True, strict=True, limits=NO_LIMITS)
+        return reader.decode(layout, data, whole=True, strict=True, limits=NO_LIMITS)
     except DecodeError as error:
         return f"refused: {error}"
 
@@ -95,7 +96,7 @@ def count_native(sample: Sample, message: Any) -> int | Refusal:
 
 def write_by_layout(sample: Sample, message: Any) -> bytes | Refusal:
     try:
-        return layout_writer.encode(layout_of(sample.cls, sample.version), message)
+        return writer.encode(layout_of(sample.cls, sample.version), message)
     except EncodeError as error:
         return f"refused: {error}"
 
@@ -218,7 +219,7 @@ def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None
     fast = outcome(plan(sample).decode_from, padded, offset, **way, gc=random.random() < 0.5)
     raw = memoryview(padded) if way.pop("views") else None
     layout = layout_of(sample.cls, sample.version)
-    slow = outcome(layout_reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **way)
+    slow = outcome(reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **way)
     return None if identical(fast, slow) else f"{way}: native {fast}, interpreter {slow}"
 
 

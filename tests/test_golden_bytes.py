@@ -12,8 +12,8 @@ from golden_files import FOLDER, Golden, read_file
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.annotations import annotate, parse_annotated
-from tagwire_generator.naming import snake_case
+from tagwire.explain.text import annotate, parse_annotated
+from tagwire_generator.model.python_names import snake_case
 
 NAMES = messages.registry.names()
 

@@ -12,9 +12,9 @@ import pytest
 from build_package import build_package
 
 import tagwire
-from tagwire.engines import python_serializer
+from tagwire.message.engines import python_serializer
 from tagwire_drafts import kip482, kip482_unsigned
-from tagwire_generator.options import SpecOptions
+from tagwire_generator.project.options import SpecOptions
 
 Json = dict[str, Any]
 

@@ -18,11 +18,12 @@ from damage import Sample, damaged, samples
 
 import tagwire
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, layout_reader
-from tagwire.engines import python_serializer
+from tagwire import DecodeError, EncodeError, Limits
+from tagwire.interpreter import reader
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.serializer import READ_FAULTS
-from tagwire.varint import uvarint_bytes
+from tagwire.message.engines import python_serializer
+from tagwire.message.serializer import READ_FAULTS
+from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
 """The memory that decoding may take: bytes for each byte of input, and bytes whatever the input."""
@@ -173,7 +174,7 @@ def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Cal
     layout, counted = serializer.layout(), CountedBytes(data)
 
     def by_layout(strict: bool) -> Callable[[], object]:
-        return lambda: layout_reader.decode(layout, counted, whole=True, strict=strict, limits=Limits())
+        return lambda: reader.decode(layout, counted, whole=True, strict=strict, limits=Limits())
 
     return {
         "serializer": lambda: serializer.read(counted, counted, 0),

@@ -49,7 +49,15 @@ SLOW = {
 """Modules of the standard library that take a millisecond or more."""
 INTERPRETER = {
     f"tagwire.{name}"
-    for name in ("annotations", "json_form", "layout_reader", "layout_writer", "losses", "schema", "tracer")
+    for name in (
+        "explain.text",
+        "explain.trace",
+        "interpreter.reader",
+        "interpreter.schema",
+        "interpreter.writer",
+        "message.json",
+        "message.losses",
+    )
 }
 """What only faults, traces, JSON and run-time schemas need."""
 PACKAGE = "import tagwire, tagwire_messages"
@@ -111,7 +119,7 @@ def test_the_native_engine_needs_no_serializers() -> None:
     modules = loaded(MESSAGE, THERE_AND_BACK)
     assert "tagwire._engine" in modules
     assert messages_in(modules) == set()
-    assert not modules & (SLOW | {"struct", "tagwire.serializer", "tagwire.wire", "uuid"})
+    assert not modules & (SLOW | {"struct", "tagwire.message.serializer", "tagwire.wire.scalars", "uuid"})
     assert not modules & INTERPRETER
 
 
@@ -127,7 +135,7 @@ def test_the_pure_engine_needs_the_serializers_of_the_message() -> None:
 def test_the_interpreter_comes_with_the_first_fault() -> None:
     decode = "\ntry: tagwire_messages.HeartbeatResponse.decode(b'x', 4)\nexcept tagwire.DecodeError: pass"
     modules = loaded(PACKAGE, decode)
-    assert "tagwire.layout_reader" in modules
+    assert "tagwire.interpreter.reader" in modules
     assert not modules & (SLOW - {"typing"})
 
 

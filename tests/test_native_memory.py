@@ -17,8 +17,8 @@ from odd_values import with_odd_value
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.rows import layout_of
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message.field_table import layout_of
+from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
 pytestmark = native
@@ -83,7 +83,7 @@ def test_a_leak_would_be_seen() -> None:
 def test_classes_and_their_plans_are_freed() -> None:
     import weakref
 
-    from tagwire.rows import FieldRow
+    from tagwire.message.field_table import FieldRow
     from tagwire.versions import Versions
 
     class Gone(tagwire.Message):

@@ -160,7 +160,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
     where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
     assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")
-    tests = ("tests/test_golden_bytes.py", "tests/arrow/test_golden_columns.py")
+    tests = ("tests/test_golden_bytes.py", "tests/runtime/arrow/test_golden_columns.py")
     run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", "not python", **environment)
 
 
@@ -255,7 +255,7 @@ def test_a_newcomer_with_the_wheel_alone(python: Path, tmp_path: Path) -> None:
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
     # Without its libraries the generator cannot render, but it must know where its folders are.
     script = (
-        "from tagwire_generator.resources import folder\n"
+        "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
     )
     shown = run(python, "-I", "-c", script, cwd=tmp_path).stdout.split()
@@ -282,11 +282,11 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so", ".c"))]
     assert {
-        "runtime/tagwire/_engine.pyx",
-        "runtime/tagwire/_columns.pyx",
-        "runtime/tagwire/_lines.pyx",
-        "runtime/tagwire/_native/plan.h",
-        "runtime/tagwire/_native/plan.pxi",
+        "runtime/tagwire/_native/engine/_engine.pyx",
+        "runtime/tagwire/_native/columns/_columns.pyx",
+        "runtime/tagwire/_native/records/_lines.pyx",
+        "runtime/tagwire/_native/engine/plan.h",
+        "runtime/tagwire/_native/engine/plan.pxi",
     } <= names
 
 

@@ -10,12 +10,12 @@ from pyspark.sql.types import ArrayType, StructType
 from tagwire import log
 from tagwire.log.verify import verify_partition
 from tagwire_spark import PipelineError
-from tagwire_spark.arrow_types import arrow_schema
-from tagwire_spark.log_plan import plan
-from tagwire_spark.log_query import log_query
-from tagwire_spark.log_rows import full_schema, rows_of
-from tagwire_spark.log_target import log_target
-from tagwire_spark.log_writer import LogWriter
+from tagwire_spark.columns.arrow_types import arrow_schema
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.target import log_target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

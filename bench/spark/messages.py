@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from tagwire_spark import decode_messages, from_message
-from tagwire_spark.codec import decoding, message_class
+from tagwire_spark.columns.codec import decoding, message_class
 
 __all__ = ["measure_messages"]
 

@@ -1,6 +1,6 @@
 """`tagwire` itself: the table of commands, and what all of them do with an error.
 
-To add a command, write its module (`command_table` says how) and add a row to
+To add a command, write its module (`tagwire_cli.command_table` says how) and add a row to
 `COMMANDS`.
 """
 
@@ -10,9 +10,9 @@ from typing import Any, Final
 import click
 
 from tagwire.errors import TagwireError
-from tagwire.shown import printable
+from tagwire.text_format import printable
 from tagwire_cli.command_table import CommandTable
-from tagwire_cli.echo import say_error
+from tagwire_cli.output.echo import say_error
 
 __all__ = ["COMMANDS", "app"]
 
@@ -56,7 +56,7 @@ class _Commands(CommandTable):
         try:
             return super().invoke(ctx)
         except TagwireError as error:
-            from tagwire_cli.diagnostics import print_error
+            from tagwire_cli.output.diagnostics import print_error
 
             ctx.exit(print_error(error))
         except click.ClickException as error:

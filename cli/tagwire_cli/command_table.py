@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tagwire_cli.exit_status import epilog
+from tagwire_cli.output.exit_status import epilog
 
 __all__ = ["CommandTable"]
 

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import constructor, Message, Struct
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.uuids import DEFAULT_UUID, uuid_or_default
-from tagwire.versions import Versions
+from tagwire.message import constructor, FieldRow, Message, Struct, Versions
+from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import constructor, Message, Struct
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.versions import Versions
+from tagwire.message import constructor, FieldRow, Message, Struct, Versions
+from tagwire.wire import NO_TAGS
 
 __all__ = ["StreamsGroupCurrentMemberAssignmentValue", "TaskIds"]
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.message import constructor, Message
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.versions import Versions
+from tagwire.message import constructor, FieldRow, Message, Versions
+from tagwire.wire import NO_TAGS
 
 __all__ = ["UnregisterControllerRequest"]
 

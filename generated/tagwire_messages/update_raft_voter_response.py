@@ -5,11 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import constructor, Message, Struct
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.versions import Versions
+from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
+from tagwire.wire import NO_TAGS
 
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 

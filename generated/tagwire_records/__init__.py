@@ -4,8 +4,7 @@
 A message's module is imported when the message is first asked for.
 """
 
-from tagwire.level import require_level as _require_level
-from tagwire.registry import Registry as _Registry
+from tagwire import Registry as _Registry, require_level as _require_level
 
 _require_level(1, __name__)
 

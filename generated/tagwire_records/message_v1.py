@@ -13,11 +13,7 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from tagwire.layout import Bits, Compression
-from tagwire.message import constructor
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
-from tagwire.rows import FieldRow
+from tagwire.message import Bits, Compression, constructor, FieldRow, Form, RecordFormat
 
 __all__ = ["MessageV1"]
 

@@ -30,11 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.layout import Bits, Compression
-from tagwire.message import constructor, Struct
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
-from tagwire.rows import FieldRow
+from tagwire.message import Bits, Compression, constructor, FieldRow, Form, RecordFormat, Struct
 
 __all__ = ["Header", "Record", "RecordBatchV2"]
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.archive import HISTORY_FILE
-from tagwire_generator.cache import Cache, Entry, environment_key, key_of
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.problems import Problem
-from tagwire_generator.settings import SpecSet
-from tagwire_generator.spec_files import find_specs
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.project.cache import Cache, Entry, environment_key, key_of
+from tagwire_generator.project.history import HISTORY_FILE, read_history
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import SpecSet
+from tagwire_generator.project.spec_files import find_specs
 
 __all__ = ["GeneratedPackage", "Progress", "generate"]
 
@@ -130,8 +130,8 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
 
 def _make(task: _Task) -> Entry:
     """Read, validate and render one spec; without files and summary if it has errors."""
-    from tagwire_generator.reader import read_data
-    from tagwire_generator.render import render_message, render_register
+    from tagwire_generator.reading.spec import read_data
+    from tagwire_generator.views.render import render_message, render_register
 
     result = read_data(task.data, file=task.source, component=task.component, options=task.options)
     if result.register is not None:
@@ -149,8 +149,8 @@ def _is_register(summary: dict[str, Any]) -> bool:
 
 
 def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
-    from tagwire_generator.directory import check_set
     from tagwire_generator.model import MessageSummary
+    from tagwire_generator.model.spec_set_rules import check_set
 
     return check_set([MessageSummary.from_dict(summary) for summary in summaries], options)
 
@@ -163,9 +163,8 @@ def _package_entry(
     key = key_of(environment, "package", json.dumps(summaries, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry
-    from tagwire_generator.archive.history import read_history
     from tagwire_generator.model import MessageSummary
-    from tagwire_generator.render import render_package
+    from tagwire_generator.views.render import render_package
 
     messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
     registers = [summary["name"] for summary in summaries if _is_register(summary)]

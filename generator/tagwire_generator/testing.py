@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from tagwire.errors import SpecError
-from tagwire_generator import resources
-from tagwire_generator.options import SpecOptions
 from tagwire_generator.pipeline import generate
-from tagwire_generator.settings import SpecSet
+from tagwire_generator.project import resources
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import SpecSet
 
 __all__ = ["CORPUS", "render_corpus"]
 

@@ -19,9 +19,9 @@ for _library in ("pyspark", "pyarrow"):
     required(_library, "spark")
 
 # ruff: noqa: E402 - only now, when it is sure that what these import is there
-from tagwire_spark.dataframes import decode_messages, in_log_order
+from tagwire_spark.columns.dataframes import decode_messages, in_log_order
+from tagwire_spark.columns.functions import from_message, from_record, schema_of_message, to_message
 from tagwire_spark.errors import CONDITIONS, PipelineError
-from tagwire_spark.functions import from_message, from_record, schema_of_message, to_message
 from tagwire_spark.session import spark_conf
 
 __all__ = [

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
 from tagwire.log import LogPathError
-from tagwire.shown import plain
+from tagwire.text_format import plain
 
 try:
     from py4j.protocol import Py4JError as _JavaError  # as which comes that a worker has died

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from tagwire.shown import near
+from tagwire.text_format import near
 from tagwire_spark.errors import PipelineError
 
 __all__ = ["MODES", "Options", "invalid"]

@@ -18,11 +18,10 @@ nothing.
 
 from __future__ import annotations
 
+from tagwire.lazy import lazy_names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.annotations import annotate, parse_annotated
-    from tagwire.assembling import assemble
-    from tagwire.engines import EngineError, engine
     from tagwire.errors import (
         DecodeError,
         EncodeError,
@@ -33,18 +32,21 @@ if TYPE_CHECKING:
         UnsupportedVersionError,
         VersionsError,
     )
-    from tagwire.frame import Frame
-    from tagwire.frames import FrameSplitter
-    from tagwire.guessing import Candidate, Guess, guess
-    from tagwire.layout import Layout
-    from tagwire.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
+    from tagwire.explain.assemble import assemble
+    from tagwire.explain.text import annotate, parse_annotated
+    from tagwire.explain.trace import Node, Trace, trace, trace_request, trace_response
+    from tagwire.frames.frame import Frame
+    from tagwire.frames.negotiation import NoCommonVersionError, negotiate
+    from tagwire.frames.registry import Registry, UnknownMessageError
+    from tagwire.frames.splitter import FrameSplitter
+    from tagwire.guessing.candidates import Candidate, Guess, guess
+    from tagwire.interpreter.schema import Field, Schema
+    from tagwire.layout.types import Layout
     from tagwire.limits import Limits
-    from tagwire.losses import Loss
-    from tagwire.message import Message, Struct
-    from tagwire.negotiation import NoCommonVersionError, negotiate
-    from tagwire.registry import Registry, UnknownMessageError
-    from tagwire.schema import Field, Schema
-    from tagwire.tracer import Node, Trace, trace, trace_request, trace_response
+    from tagwire.message.base import Message, Struct
+    from tagwire.message.engines import EngineError, engine
+    from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
+    from tagwire.message.losses import Loss
     from tagwire.versions import Versions
 
 __version__ = "0.1.0"
@@ -91,10 +93,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "annotations": ("annotate", "parse_annotated"),
-    "assembling": ("assemble",),
-    "engines": ("EngineError", "engine"),
-    "errors": (
+    "tagwire.errors": (
         "DecodeError",
         "EncodeError",
         "LimitError",
@@ -104,32 +103,22 @@ _MODULES = {
         "UnsupportedVersionError",
         "VersionsError",
     ),
-    "frame": ("Frame",),
-    "frames": ("FrameSplitter",),
-    "guessing": ("Candidate", "Guess", "guess"),
-    "layout": ("Layout",),
-    "level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
-    "limits": ("Limits",),
-    "losses": ("Loss",),
-    "message": ("Message", "Struct"),
-    "negotiation": ("NoCommonVersionError", "negotiate"),
-    "registry": ("Registry", "UnknownMessageError"),
-    "schema": ("Field", "Schema"),
-    "tracer": ("Node", "Trace", "trace", "trace_request", "trace_response"),
-    "versions": ("Versions",),
+    "tagwire.explain.assemble": ("assemble",),
+    "tagwire.explain.text": ("annotate", "parse_annotated"),
+    "tagwire.explain.trace": ("Node", "Trace", "trace", "trace_request", "trace_response"),
+    "tagwire.frames.frame": ("Frame",),
+    "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
+    "tagwire.frames.registry": ("Registry", "UnknownMessageError"),
+    "tagwire.frames.splitter": ("FrameSplitter",),
+    "tagwire.guessing.candidates": ("Candidate", "Guess", "guess"),
+    "tagwire.interpreter.schema": ("Field", "Schema"),
+    "tagwire.layout.types": ("Layout",),
+    "tagwire.limits": ("Limits",),
+    "tagwire.message.base": ("Message", "Struct"),
+    "tagwire.message.engines": ("EngineError", "engine"),
+    "tagwire.message.level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
+    "tagwire.message.losses": ("Loss",),
+    "tagwire.versions": ("Versions",),
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-
-def __getattr__(name: str) -> object:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module 'tagwire' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"tagwire.{module}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

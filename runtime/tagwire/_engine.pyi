@@ -3,7 +3,7 @@ from typing import Any
 
 from tagwire.layout import Layout
 from tagwire.limits import Limits
-from tagwire.message import Message, Struct
+from tagwire.message.base import Message, Struct
 
 class NotNative(Exception): ...
 

@@ -67,7 +67,7 @@ def test_python_m_is_the_same_command() -> None:
 
 
 def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwire_cli.diagnostics import is_coloured
+    from tagwire_cli.output.diagnostics import is_coloured
 
     class Terminal:
         def isatty(self) -> bool:

@@ -13,11 +13,11 @@ from build_package import build_package
 from independent_encoder import encode, full_value
 
 import tagwire
-from tagwire.engines import python_serializer
-from tagwire.layout_reader import decode
-from tagwire.layout_writer import encode as encode_by_layout
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode as encode_by_layout
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.message.engines import python_serializer
+from tagwire.wire.types import WIRE_TYPES
 
 pytestmark = pytest.mark.slow  # black formats some 30,000 lines
 

@@ -11,9 +11,9 @@ from spec_projects import edit_spec, make_project, write_spec
 
 from tagwire.errors import SpecError
 from tagwire_generator import pipeline
-from tagwire_generator.cache import FOLDER, Entry
 from tagwire_generator.pipeline import generate
-from tagwire_generator.settings import SpecSet, load
+from tagwire_generator.project.cache import FOLDER, Entry
+from tagwire_generator.project.settings import SpecSet, load
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_a_run_from_the_cache_loads_no_heavy_library(spec_set: SpecSet) -> None:
     generate(spec_set)
     script = (
         "import sys; from pathlib import Path\n"
-        "from tagwire_generator.pipeline import generate; from tagwire_generator.settings import load\n"
+        "from tagwire_generator.pipeline import generate; from tagwire_generator.project.settings import load\n"
         f"(spec_set,) = load(Path({str(spec_set.root)!r})).sets\n"
         "assert generate(spec_set).files\n"
         "print([name for name in ('black', 'jinja2', 'jsonschema', 'lark', 'rich') if name in sys.modules])"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.reader import read_spec
+from tagwire_generator.reading.spec import read_spec
 
 TESTS = Path(__file__).parents[1]
 FILE = TESTS / "data" / "kafka_cases" / "validation_cases.jsonl.gz"

@@ -11,10 +11,10 @@ import tagwire_messages as messages
 from tagwire.errors import SpecError
 from tagwire_drafts import kip82_int
 from tagwire_drafts.kip82_int import ig_header_keys, kafka_header_keys
+from tagwire_generator.diagnostics.rule_catalogue import RULES
 from tagwire_generator.pipeline import generate
-from tagwire_generator.reader import load, read_spec
-from tagwire_generator.rules import RULES
-from tagwire_generator.settings import load as load_settings
+from tagwire_generator.project.settings import load as load_settings
+from tagwire_generator.reading.spec import load, read_spec
 
 RANGES = [
     {"name": "Low", "first": 0, "last": "0x0F"},

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tagwire.wire_types import WIRE_TYPES
-from tagwire_generator.field_spec import ENTITY_TYPES
-from tagwire_generator.head_rules import KINDS
-from tagwire_generator.reader import read_spec
-from tagwire_generator.rules import RULES
-from tagwire_generator.schema import schema
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.model.field_spec import ENTITY_TYPES
+from tagwire_generator.model.message_rules import KINDS
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.spec_schema import schema
 
 TEXT = (Path(__file__).parents[2] / "docs" / "spec-language.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```json\n(.*?)^```", TEXT, re.M | re.S)

@@ -9,7 +9,7 @@ from growth import cpu_seconds, grows_linearly, lines_run
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
-from tagwire.tcp_frames import DirectionFrames, RequestHeads, ResponseHeads
+from tagwire.frames.tcp_frames import DirectionFrames, RequestHeads, ResponseHeads
 
 HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 """Of a MetadataRequest v12."""
@@ -17,7 +17,7 @@ HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 
 def test_packets_that_wait_for_one_that_is_missing() -> None:
     pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
-    from tagwire.network_captures import _Direction
+    from tagwire.frames.pcap import _Direction
 
     def work_of(count: int) -> Callable[[], object]:
         def work() -> None:
@@ -78,7 +78,7 @@ def test_a_search_looks_at_each_byte_once(
 
 def test_no_capture_raises_anything_else() -> None:
     pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
-    from tagwire.network_captures import CaptureError, network_frames
+    from tagwire.frames.pcap import CaptureError, network_frames
 
     chance = random.Random(3)
     frame = len(HEAD).to_bytes(4, "big") + HEAD

@@ -9,8 +9,8 @@ from growth import peak_bytes
 
 import tagwire_messages as messages
 from tagwire.records import BatchBuilder
-from tagwire_cli import output
 from tagwire_cli.app import app
+from tagwire_cli.output import tables
 
 
 def frames(count: int) -> bytes:
@@ -31,7 +31,7 @@ INPUTS = {"--request --frames": frames, "--format v2": batches}
 
 @pytest.mark.parametrize("words", INPUTS)
 def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "write_bytes", lambda data: None)  # else the test's own runner holds all of it
+    monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # else the test's own runner holds all of it
     path = tmp_path / "in.bin"
 
     def explain() -> None:
@@ -63,6 +63,6 @@ def test_one_message_is_written_as_it_was() -> None:
     found = json.loads(result.stdout)
     assert result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     data = bytes.fromhex("00016700016d")
-    from tagwire.tracer import trace
+    from tagwire.explain.trace import trace
 
     assert found == trace(messages.LeaveGroupRequest, data, 0).to_json()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tagwire import compression
-from tagwire.compression import PackingFault, unpack
 from tagwire.limits import Limits
+from tagwire.wire import compression
+from tagwire.wire.compression import PackingFault, unpack
 
 EMPTY = gzip.compress(b"", mtime=0)
 

@@ -9,9 +9,9 @@ import pytest
 import tagwire_messages as messages
 from tagwire import EncodeError
 from tagwire.message import Message, Struct
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message.field_table import FieldRow
 from tagwire.versions import Versions
+from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from tagwire_records.record_batch_v2 import Header, Record, RecordBatchV2

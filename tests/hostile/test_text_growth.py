@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from growth import cpu_seconds, grows_linearly, lines_run
 
-from tagwire.assembling import assemble
+from tagwire.explain.assemble import assemble
 
 TITLES = "offset  bytes  path  type  value\n"
 

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import tagwire
-from tagwire.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
+from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A package as the generator would write it, but by hand, and small."""
 
-from tagwire.registry import Registry
+from tagwire.frames.registry import Registry
 
 __all__ = ["registry"]
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from sample_messages.base import Sample
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message.field_table import FieldRow
 from tagwire.versions import Versions
+from tagwire.wire.unknown_tags import NO_TAGS
 
 
 class RequestHeader(Sample):

@@ -6,9 +6,9 @@ from uuid import UUID
 from sample_messages.base import Sample
 from tagwire.layout import DEFAULT_STRUCT
 from tagwire.message import Struct
-from tagwire.rows import FieldRow
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message.field_table import FieldRow
 from tagwire.versions import Versions
+from tagwire.wire.unknown_tags import NO_TAGS
 
 ZERO = UUID(int=0)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.echo import say, say_patch
-from tagwire_cli.released import released_in
+from tagwire_cli.arguments.released import released_in
+from tagwire_cli.output.echo import say, say_patch
 
 if TYPE_CHECKING:
+    from tagwire_generator.editing.field_place import NewField
+    from tagwire_generator.editing.next_version import NextVersion
     from tagwire_generator.evolution.texts import SpecData
-    from tagwire_generator.field_place import NewField
-    from tagwire_generator.next_version import NextVersion
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -58,10 +58,10 @@ def command(
       tagwire add-version PingRequest --field Rack --type string --in Hosts --after Name --nullable --ignorable
       tagwire add-version message_specs/PingResponse.json --field TraceId --type uuid --tag next
     """
-    from tagwire_generator.next_version import plan_next_version
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.output import write_all
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.editing.next_version import plan_next_version
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.output import write_all
+    from tagwire_generator.project.settings import find_root, load
 
     field = _field(name, type_, tag, rest)
     settings = load(find_root(Path.cwd()))
@@ -80,7 +80,7 @@ def command(
 
 
 def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
-    from tagwire_generator.field_place import NewField
+    from tagwire_generator.editing.field_place import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
     given += ["--type"] * (type_ is not None) + ["--tag"] * (tag is not None)
@@ -100,7 +100,7 @@ def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str,
 
 def _path(settings: "Settings", message: str) -> Path:
     """The file of a message of the spec sets, or the file itself."""
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.project.spec_files import find_specs
 
     path = Path(message)
     if path.is_file():
@@ -126,7 +126,7 @@ def _path(settings: "Settings", message: str) -> Path:
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     """The specs of the set of a file; outside any, those beside it."""
     from tagwire_generator.evolution.texts import SpecData, from_file
-    from tagwire_generator.spec_files import SpecFile, find_specs
+    from tagwire_generator.project.spec_files import SpecFile, find_specs
 
     spec_set = settings.set_of(path.parent)
     if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
@@ -143,7 +143,7 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
 
 
 def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:
-    from tagwire_generator.output import Change
+    from tagwire_generator.project.output import Change
 
     for number, change in enumerate(plan.changes):
         if dry_run:

@@ -2,8 +2,8 @@
 
 import click
 
-from tagwire_cli.input_bytes import InputError, read_bytes
-from tagwire_cli.output import refuse_terminal, write_bytes
+from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 
@@ -30,7 +30,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
       tagwire assemble frame.txt | tagwire explain --request
       echo '  00 03 "abc"  ff*10' | tagwire assemble --hex
     """
-    from tagwire.assembling import assemble
+    from tagwire.explain.assemble import assemble
 
     if not is_hex:
         refuse_terminal()

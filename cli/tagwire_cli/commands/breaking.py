@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli.echo import say
-from tagwire_cli.findings import excused_text, finding_text, findings_summary, print_findings, report_of
-from tagwire_cli.output import write_json
-from tagwire_cli.reports import FORMATS, print_github, print_sarif
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
+from tagwire_cli.output.reports import FORMATS, print_github, print_sarif
+from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.known import KnownCheck
     from tagwire_generator.evolution.texts import SpecReader, SpecTexts
     from tagwire_generator.model import MessageSpec
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import Settings, SpecSet
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import Settings, SpecSet
 
 __all__ = ["command", "options_for", "read_path"]
 
@@ -67,7 +67,7 @@ def command(
     """
     from tagwire_generator.evolution import SEVERITIES
     from tagwire_generator.evolution.exemptions import judge
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     checks = _checks(settings, paths, revision, lock_file)
@@ -123,7 +123,7 @@ def read_path(reader: "SpecReader", path: Path, options: "SpecOptions") -> "Spec
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
     """The options of the set that a path belongs to."""
-    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(path)
     return spec_set.options if spec_set else SpecOptions()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.designs import output_options, read_design, refuse_unjudged, tell
-from tagwire_cli.diagnostics import count
+from tagwire_cli.output.design_findings import output_options, read_design, refuse_unjudged, tell
+from tagwire_cli.output.diagnostics import count
 
 __all__ = ["command"]
 
@@ -26,7 +26,7 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     """
     if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
         raise click.UsageError("a design can't collide with itself: name two or more, each once.")
-    from tagwire_generator.collide import Design, collide
+    from tagwire_generator.designs.collide import Design, collide
 
     designs = [Design(path, read_design(path)) for path in paths]
     for design in designs:

@@ -4,7 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from tagwire.errors import TagwireError
-from tagwire_cli.echo import say
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 

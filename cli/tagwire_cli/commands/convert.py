@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.echo import say
-from tagwire_cli.format_names import FormatName, formats_of
-from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.log_options import only_format_option
-from tagwire_cli.output import refuse_terminal, write_bytes
+from tagwire_cli.arguments.format_names import FormatName, formats_of
+from tagwire_cli.arguments.log_options import only_format_option
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 __all__ = ["command"]
 

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from tagwire.errors import DecodeError, TagwireError
-from tagwire_cli import completion, frame_json
-from tagwire_cli.echo import say, say_error
-from tagwire_cli.frame_stream import at, frames, hex_lines
-from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.output import write_json, write_json_line
-from tagwire_cli.packages import find_registry, package_option, require_headers
-from tagwire_cli.words import message_of, one_file, response_of
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.arguments.words import message_of, one_file, response_of
+from tagwire_cli.input import frame_json
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.frame_stream import at, frames, hex_lines
+from tagwire_cli.output.echo import say, say_error
+from tagwire_cli.output.tables import write_json, write_json_line
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
-    from tagwire.registry import Registry
 
 __all__ = ["command"]
 

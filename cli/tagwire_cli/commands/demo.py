@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.errors import TagwireError
-from tagwire_cli.captures import Capture, message_of, read_captures, read_faults, round_trip
-from tagwire_cli.diagnostics import count
-from tagwire_cli.echo import say
-from tagwire_cli.output import Column, print_table
-from tagwire_cli.packages import find_registry, package_option
-from tagwire_cli.progress import progress_bar
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.captures import Capture, message_of, read_captures, read_faults, round_trip
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.tables import Column, print_table
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["command"]
 
@@ -184,7 +185,7 @@ def _what(registry: "Registry", capture: Capture) -> str:
 
 def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     """A request of a length that fits the screen, the one with the most fields."""
-    from tagwire.tracer import trace_request
+    from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 
     fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.diagnostics import count
-from tagwire_cli.echo import say
-from tagwire_cli.released import released_in
+from tagwire_cli.arguments.released import released_in
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 
@@ -49,9 +49,9 @@ def command(
       tagwire draft-version kafka_2_4_1 --only-new --output message_specs/drafts/kip482_rpcs
       tagwire draft-version plain_specs --in-place
     """
-    from tagwire_generator.draft_version import plan_drafts
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.editing.draft_version import plan_drafts
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import find_root, load
 
     if in_place == (output is not None):
         raise click.UsageError(

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli import completion, frame_json
-from tagwire_cli.frame_stream import at
-from tagwire_cli.json_input import json_lines, json_values, read_json
-from tagwire_cli.output import refuse_terminal, write_bytes
-from tagwire_cli.packages import find_registry, package_option, require_headers
-from tagwire_cli.words import message_of, one_file
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.arguments.words import message_of, one_file
+from tagwire_cli.input import frame_json
+from tagwire_cli.input.frame_stream import at
+from tagwire_cli.input.json import json_lines, json_values, read_json
+from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["command"]
 

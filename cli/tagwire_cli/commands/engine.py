@@ -2,7 +2,7 @@
 
 import click
 
-from tagwire_cli.echo import say
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 

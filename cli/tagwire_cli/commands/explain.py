@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.echo import say_error
-from tagwire_cli.format_names import FormatName, formats_of
-from tagwire_cli.input_bytes import limit_option, limits_of, read_bytes
-from tagwire_cli.log_options import only_format_option
-from tagwire_cli.output import write_bytes, write_json_lazily
-from tagwire_cli.packages import error_note, find_registry, package_option
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.format_names import FormatName, formats_of
+from tagwire_cli.arguments.log_options import only_format_option
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.packages import error_note, find_registry
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.echo import say_error
+from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
 if TYPE_CHECKING:
     from tagwire_cli.explaining.explained import Explained
-    from tagwire_cli.explaining.reading import Asked
+    from tagwire_cli.explaining.units import Asked
 
 __all__ = ["command"]
 
@@ -85,7 +86,7 @@ def command(words: Sequence[str], **options: Any) -> None:
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """
-    from tagwire_cli.explaining.reading import Asked, Input, explain_units, way_of
+    from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
 
     _refuse_both(options)
     kind = _kind(options)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire.shown import printable
-from tagwire_cli.diagnostics import count, print_error
-from tagwire_cli.echo import say, say_patch
-from tagwire_cli.input_bytes import read_bytes
-from tagwire_cli.output import write_bytes
-from tagwire_cli.spec_paths import STDIN, spec_paths
+from tagwire.text_format import printable
+from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.diagnostics import count, print_error
+from tagwire_cli.output.echo import say, say_patch
+from tagwire_cli.output.tables import write_bytes
 
 if TYPE_CHECKING:
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -40,9 +40,9 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
       tagwire fmt --check --diff message_specs
     """
     from tagwire.errors import SpecError
-    from tagwire_generator.formatting import format_spec
-    from tagwire_generator.output import write_atomically
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.editing.formatting import format_spec
+    from tagwire_generator.project.output import write_atomically
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     number = changed = failed = 0
@@ -79,7 +79,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Names and texts of the specs to be formatted, each once."""
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.project.spec_files import find_specs
 
     seen: set[Path] = set()
     for path in spec_paths(settings, paths):
@@ -108,7 +108,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _options(settings: "Settings", name: str) -> "SpecOptions":
-    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))
     return spec_set.options if spec_set else SpecOptions()

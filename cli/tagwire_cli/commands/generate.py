@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire.shown import printable
-from tagwire_cli import completion
-from tagwire_cli.diagnostics import count, print_problems, summary
-from tagwire_cli.echo import say, say_patch
-from tagwire_cli.progress import progress_bar
+from tagwire.text_format import printable
+from tagwire_cli.arguments import completion
+from tagwire_cli.output.diagnostics import count, print_problems, summary
+from tagwire_cli.output.echo import say, say_patch
+from tagwire_cli.output.progress import progress_bar
 
 if TYPE_CHECKING:
-    from tagwire_generator.output import Plan
-    from tagwire_generator.settings import SpecSet
+    from tagwire_generator.project.output import Plan
+    from tagwire_generator.project.settings import SpecSet
 
 __all__ = ["command"]
 
@@ -94,7 +94,7 @@ def command(
 
 
 def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     known = {spec_set.package: spec_set for spec_set in settings.sets}
@@ -107,7 +107,7 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> "SpecSet":
     """A set with what the command line says instead of the settings."""
     from tagwire.errors import TagwireError
-    from tagwire_generator import resources
+    from tagwire_generator.project import resources
 
     if templates is not None:
         try:
@@ -120,8 +120,8 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> list[tuple["SpecSet", "Plan"]]:
     """The plan of every set, before the first is applied; exits with 1 if a spec has an error."""
-    from tagwire_generator.output import plan
     from tagwire_generator.pipeline import generate
+    from tagwire_generator.project.output import plan
 
     made = []
     for spec_set in sets:
@@ -141,8 +141,8 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
 
 def _unknown_to_git(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
     """In a commit hook, tell specs and modules that are there and that the commit will lack."""
-    from tagwire_generator.spec_files import find_specs
-    from tagwire_generator.work_tree import is_hook, unknown_files
+    from tagwire_generator.project.spec_files import find_specs
+    from tagwire_generator.project.work_tree import is_hook, unknown_files
 
     if not is_hook(os.environ):
         return False

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.echo import say
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.echo import say
-from tagwire_cli.progress import progress_bar
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import progress_bar
 
 __all__ = ["command"]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.diagnostics import count
-from tagwire_cli.echo import say
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 
@@ -28,7 +28,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
       tagwire init pings
       tagwire init pings protocols/pings --no-headers
     """
-    from tagwire_generator.new_project import HOOKS, NewProjectError, new_project
+    from tagwire_generator.editing.new_project import HOOKS, NewProjectError, new_project
 
     try:
         project = new_project(name, folder, headers=not no_headers)
@@ -49,9 +49,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
 def _generate(folder: Path) -> int:
     """Write the package; gives the number of its modules."""
-    from tagwire_generator.output import plan
     from tagwire_generator.pipeline import generate
-    from tagwire_generator.settings import load
+    from tagwire_generator.project.output import plan
+    from tagwire_generator.project.settings import load
 
     [spec_set] = load(folder).sets
     package = generate(spec_set, jobs=1)

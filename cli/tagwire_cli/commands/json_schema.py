@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from tagwire_cli.echo import say
-from tagwire_cli.output import write_bytes
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import write_bytes
 
 __all__ = ["SCHEMAS", "command"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.designs import output_options, read_design, refuse_unjudged, tell
-from tagwire_cli.diagnostics import count
+from tagwire_cli.output.design_findings import output_options, read_design, refuse_unjudged, tell
+from tagwire_cli.output.diagnostics import count
 
 __all__ = ["command"]
 
@@ -25,7 +25,7 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
       tagwire lint message_specs/records
       tagwire lint --json MyBatch.json
     """
-    from tagwire_generator.lint import lint
+    from tagwire_generator.designs.lint import lint
 
     formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
     if not formats:

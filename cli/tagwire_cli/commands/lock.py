@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli.commands.breaking import options_for, read_path
-from tagwire_cli.diagnostics import count
-from tagwire_cli.echo import say
-from tagwire_cli.findings import finding_text, findings_summary, print_findings
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.findings import finding_text, findings_summary, print_findings
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.lock import Lock
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -56,8 +56,8 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
-    from tagwire_generator.output import write_atomically
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.output import write_atomically
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     locks = [

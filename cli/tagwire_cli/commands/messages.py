@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.output import Column, print_table, write_json
-from tagwire_cli.packages import find_registry, package_option
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.tables import Column, print_table, write_json
 
 __all__ = ["command"]
 

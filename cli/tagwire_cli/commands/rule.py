@@ -6,8 +6,8 @@ from itertools import takewhile
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.echo import say
+from tagwire_cli.arguments import completion
+from tagwire_cli.output.echo import say
 
 __all__ = ["command"]
 
@@ -29,9 +29,9 @@ def command(rule_id: str | None) -> None:
       tagwire rule | grep tag
     """
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.design_rules import DESIGN_RULES, DesignSeverity
-    from tagwire_generator.rule_examples import EXAMPLES, example_lines
-    from tagwire_generator.rules import CHANGE_RULES, RULES, Impact, Rule, Severity
+    from tagwire_generator.designs.design_rules import DESIGN_RULES, DesignSeverity
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES, Impact, Rule, Severity
+    from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 
     if rule_id is not None and rule_id.upper() in LOG_RULES:
         say(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli import completion
-from tagwire_cli.echo import say
-from tagwire_cli.output import Column, print_table, write_json
-from tagwire_cli.packages import find_class, find_message, find_registry, package_option, require_version
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
-    from tagwire.record_format import RecordFormat
-    from tagwire.registry import Registry
-    from tagwire.rows import FieldRow
+    from tagwire.message.field_table import FieldRow
+    from tagwire.message.record_format import RecordFormat
 
 __all__ = ["command"]
 
@@ -82,7 +83,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
 
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: bool) -> None:
-    from tagwire_cli.version_history import history
+    from tagwire_cli.comparing.version_history import history
 
     steps = history(registry, message)
     if as_json:
@@ -177,7 +178,7 @@ def _field(row: "FieldRow") -> dict[str, Any]:
 
 
 def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> None:
-    from tagwire.rows import layout_of
+    from tagwire.message.field_table import layout_of
 
     root = layout_of(message, version).root
     if as_json:
@@ -261,8 +262,8 @@ def _nested(item: "Item") -> "StructLayout | None":
 
 def _default(value: Any) -> Any:
     """A default as JSON; {} is a struct of its own defaults."""
-    from tagwire.json_form import json_value
     from tagwire.layout import DEFAULT_STRUCT
+    from tagwire.message.json import json_value
 
     if value is DEFAULT_STRUCT:
         return {}

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.diagnostics import count, print_json, print_problems, summary
-from tagwire_cli.echo import say
-from tagwire_cli.input_bytes import read_bytes
-from tagwire_cli.progress import progress_bar
-from tagwire_cli.reports import FORMATS, of_problem, print_github, print_sarif
-from tagwire_cli.spec_paths import STDIN, spec_paths
+from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.reports import FORMATS, of_problem, print_github, print_sarif
 
 if TYPE_CHECKING:
-    from tagwire_generator.options import SpecOptions
-    from tagwire_generator.problems import Problem
-    from tagwire_generator.settings import Settings
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import Settings
 
 __all__ = ["command"]
 
@@ -43,7 +43,7 @@ def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
       tagwire validate FooRequest.json FooResponse.json
       tagwire validate --format json - < FooRequest.json
     """
-    from tagwire_generator.settings import find_root, load
+    from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     problems: list[Problem] = []
@@ -68,7 +68,7 @@ def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
 
 def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
     """The options of the set that a path belongs to, and what the command line allows beside them."""
-    from tagwire_generator.options import SpecOptions
+    from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))
     options = spec_set.options if spec_set else SpecOptions()
@@ -82,7 +82,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
 
 def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
-    from tagwire_generator.reader import read_data, read_file
+    from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
         return 1, list(read_data(read_bytes(STDIN, is_hex=False), file="<stdin>", options=options).problems)
@@ -92,9 +92,9 @@ def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
 
 
 def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
-    from tagwire_generator.directory import check_set
-    from tagwire_generator.reader import read_file
-    from tagwire_generator.spec_files import find_specs
+    from tagwire_generator.model.spec_set_rules import check_set
+    from tagwire_generator.project.spec_files import find_specs
+    from tagwire_generator.reading.spec import read_file
 
     specs = find_specs(folder)
     problems: list[Problem] = []

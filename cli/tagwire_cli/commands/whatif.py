@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.input_bytes import limit_option, limits_of
-from tagwire_cli.log_options import whatif_options
-from tagwire_cli.log_paths import byte_progress, partitions_of, segments_of
-from tagwire_cli.output import write_json
+from tagwire_cli.arguments.log_options import whatif_options
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment

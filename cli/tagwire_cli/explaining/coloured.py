@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tagwire.annotations import BYTES_A_LINE, annotate, annotated_lines
-from tagwire.shown import printable
-from tagwire.tracer import Node, Trace
-from tagwire_cli.diagnostics import is_coloured
-from tagwire_cli.output import write_bytes
+from tagwire.explain.text import BYTES_A_LINE, annotate, annotated_lines
+from tagwire.explain.trace import Node, Trace
+from tagwire.text_format import printable
+from tagwire_cli.output.diagnostics import is_coloured
+from tagwire_cli.output.tables import write_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tagwire.annotations import Row, rows_of, title_of
-from tagwire.tracer import Node, Trace
-from tagwire_cli.echo import shown_value
+from tagwire.explain.text import Row, rows_of, title_of
+from tagwire.explain.trace import Node, Trace
 from tagwire_cli.explaining.explained import Explained, facts_of
+from tagwire_cli.output.echo import shown_value
 
 __all__ = ["FIELDS", "RUN", "render_page"]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tagwire.log.whatif import Measure
-from tagwire_cli.echo import shown_value
+from tagwire_cli.output.echo import shown_value
 from tagwire_cli.whatif.summary import Summary, percent
 from tagwire_cli.whatif.tables import row_of
 

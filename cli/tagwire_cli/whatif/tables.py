@@ -1,8 +1,8 @@
 """What was found, as tables for a terminal."""
 
 from tagwire.log.whatif import Measure
-from tagwire_cli.echo import say
-from tagwire_cli.output import Column, print_table
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table
 from tagwire_cli.whatif.summary import Summary, percent
 
 __all__ = ["print_summary", "row_of"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.message import constructor, Message
-from tagwire.rows import FieldRow, OptionalFields
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.versions import NONE, Versions
+from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
+from tagwire.wire import NO_TAGS
 
 __all__ = ["DeleteTopicsRequest"]
 

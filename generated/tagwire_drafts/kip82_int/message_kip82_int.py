@@ -19,11 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.layout import Bits, Compression, Condition, Order
-from tagwire.message import constructor, Struct
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
-from tagwire.rows import FieldRow
+from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Form, Order, RecordFormat, Struct
 
 __all__ = ["Header", "MessageKip82Int"]
 

@@ -29,11 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.layout import Bits, Compression, Condition
-from tagwire.message import constructor, Struct
-from tagwire.record_format import RecordFormat
-from tagwire.record_rows import Form
-from tagwire.rows import FieldRow
+from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Form, RecordFormat, Struct
 
 __all__ = ["Header", "Message", "RecordBatchKip82Str"]
 

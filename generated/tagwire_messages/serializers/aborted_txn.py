@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, Refused
 from tagwire_messages.aborted_txn import AbortedTxn
 
 _pack_qqqq = Struct(">qqqq").pack

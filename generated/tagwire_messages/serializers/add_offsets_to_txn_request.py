@@ -4,10 +4,18 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, put_string, Refused, string_length
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_string,
+    put_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+)
 from tagwire_messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 
 _pack_qh = Struct(">qh").pack

@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    read_tags,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.assign_replicas_to_dirs_response import (
     AssignReplicasToDirsResponse,
     DirectoryData,

@@ -6,12 +6,11 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
@@ -19,6 +18,8 @@ from tagwire.wire import (
     put_nullable_compact_string,
     put_nullable_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uuid_bytes,

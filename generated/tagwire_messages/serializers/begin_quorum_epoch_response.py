@@ -5,19 +5,21 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     EMPTIES,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
     put_compact_string,
     put_count,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
+    tag_header,
     uvarint,
 )
 from tagwire_messages.begin_quorum_epoch_response import (

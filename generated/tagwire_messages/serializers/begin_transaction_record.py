@@ -3,10 +3,18 @@
 
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_nullable_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_nullable_compact_string,
+    put_tags,
+    Refused,
+    string_length,
+    tag_header,
+    uvarint,
+)
 from tagwire_messages.begin_transaction_record import BeginTransactionRecord
 
 _TAGS_0 = frozenset({0})

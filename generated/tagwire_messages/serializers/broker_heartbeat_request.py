@@ -4,19 +4,21 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     EMPTIES,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
+    put_tags,
     put_uuids,
+    read_tags,
     read_uuids,
     Refused,
+    tag_header,
     uvarint,
 )
 from tagwire_messages.broker_heartbeat_request import BrokerHeartbeatRequest

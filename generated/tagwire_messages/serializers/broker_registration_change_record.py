@@ -4,10 +4,20 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    put_uuids,
+    read_uuids,
+    Refused,
+    tag_header,
+    uvarint,
+)
 from tagwire_messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 
 _TAGS_0 = frozenset({0})

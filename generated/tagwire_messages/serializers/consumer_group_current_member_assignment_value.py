@@ -5,11 +5,23 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTIES,
+    EMPTY,
+    fixed_array,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    read_tags,
+    Refused,
+    tag_header,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.consumer_group_current_member_assignment_value import (
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,

@@ -4,10 +4,19 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_strings, read_compact_strings, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_strings,
+    put_tags,
+    read_compact_strings,
+    read_tags,
+    Refused,
+    uvarint,
+)
 from tagwire_messages.consumer_group_regular_expression_value import ConsumerGroupRegularExpressionValue
 
 _pack_qq = Struct(">qq").pack

@@ -5,11 +5,21 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTY,
+    fixed_array,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    read_tags,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.consumer_group_target_assignment_member_value import (
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,

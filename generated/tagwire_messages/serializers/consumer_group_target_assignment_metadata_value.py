@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_tags, Refused, tag_header, uvarint
 from tagwire_messages.consumer_group_target_assignment_metadata_value import ConsumerGroupTargetAssignmentMetadataValue
 
 _TAGS_0 = frozenset({0})

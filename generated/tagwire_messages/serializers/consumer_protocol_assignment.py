@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import fixed_array, Malformed, new, NO_TAGS, null, put_count, put_nullable_binary, put_string, Refused
 from tagwire_messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 
 _int32s = fixed_array("int32")

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_count,
     put_nullable_binary,

@@ -4,16 +4,17 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     Malformed,
     new,
+    NO_TAGS,
     put_binary,
     put_compact_binary,
     put_compact_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uvarint,

@@ -5,20 +5,22 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTY,
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
     put_count,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uvarint,

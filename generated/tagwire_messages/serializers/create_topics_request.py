@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    EMPTY,
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
@@ -21,6 +21,8 @@ from tagwire.wire import (
     put_nullable_compact_string,
     put_nullable_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uvarint,

@@ -4,10 +4,19 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    uvarint,
+)
 from tagwire_messages.delete_share_group_offsets_request import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,

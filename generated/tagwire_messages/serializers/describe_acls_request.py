@@ -4,10 +4,18 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, null, put_nullable_compact_string, put_nullable_string, Refused, string_length
+from tagwire.message import Serializer
+from tagwire.wire import (
+    new,
+    NO_TAGS,
+    null,
+    put_nullable_compact_string,
+    put_nullable_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+)
 from tagwire_messages.describe_acls_request import DescribeAclsRequest
 
 _pack_b = Struct(">b").pack

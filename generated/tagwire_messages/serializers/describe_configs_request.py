@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
@@ -20,8 +19,10 @@ from tagwire.wire import (
     put_count,
     put_string,
     put_strings,
+    put_tags,
     read_compact_strings,
     read_strings,
+    read_tags,
     Refused,
     string_length,
     uvarint,

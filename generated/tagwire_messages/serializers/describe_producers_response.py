@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
     put_compact_string,
     put_nullable_compact_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uvarint,

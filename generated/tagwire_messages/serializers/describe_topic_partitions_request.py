@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    uvarint,
+)
 from tagwire_messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 
 _pack_i = Struct(">i").pack

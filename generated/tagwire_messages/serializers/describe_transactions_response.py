@@ -5,11 +5,21 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTY,
+    fixed_array,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    uvarint,
+)
 from tagwire_messages.describe_transactions_response import DescribeTransactionsResponse, TopicData, TransactionState
 
 _int32s = fixed_array("int32")

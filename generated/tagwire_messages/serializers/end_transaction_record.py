@@ -3,10 +3,8 @@
 
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, put_tags, read_tags, Refused
 from tagwire_messages.end_transaction_record import EndTransactionRecord
 
 

@@ -4,10 +4,20 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_compact_string, put_string, Refused, string_length
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_string,
+    put_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+)
 from tagwire_messages.end_txn_request import EndTxnRequest
 
 _pack_qhB = Struct(">qhB").pack

@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, put_tags, read_tags, Refused
 from tagwire_messages.end_txn_response import EndTxnResponse
 
 _pack_ih = Struct(">ih").pack

@@ -3,10 +3,18 @@
 
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_binary, put_nullable_compact_binary, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_binary,
+    put_nullable_compact_binary,
+    put_tags,
+    read_tags,
+    Refused,
+    uvarint,
+)
 from tagwire_messages.envelope_request import EnvelopeRequest
 
 

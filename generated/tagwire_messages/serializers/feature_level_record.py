@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_compact_string, put_tags, read_tags, Refused, string_length
 from tagwire_messages.feature_level_record import FeatureLevelRecord
 
 _pack_h = Struct(">h").pack

@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, Refused, uuid_bytes, uuid_of
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, put_tags, read_tags, Refused, uuid_bytes, uuid_of
 from tagwire_messages.get_telemetry_subscriptions_request import GetTelemetrySubscriptionsRequest
 
 _pack_16s = Struct(">16s").pack

@@ -4,16 +4,17 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     new,
+    NO_TAGS,
     null,
     put_nullable_compact_string,
     put_nullable_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
 )

@@ -6,10 +6,19 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    read_tags,
+    Refused,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.leader_change_message import LeaderChangeMessage, Voter
 
 _ZERO_UUID = UUID(int=0)

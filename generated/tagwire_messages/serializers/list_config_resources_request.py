@@ -3,11 +3,8 @@
 
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import EMPTIES, EMPTY, fixed_array, Malformed, new, NO_TAGS, put_tags, read_tags, Refused, uvarint
 from tagwire_messages.list_config_resources_request import ListConfigResourcesRequest
 
 _int8s = fixed_array("int8")

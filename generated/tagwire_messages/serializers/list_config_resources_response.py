@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    uvarint,
+)
 from tagwire_messages.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 
 _pack_b = Struct(">b").pack

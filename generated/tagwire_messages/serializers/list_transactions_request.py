@@ -4,17 +4,19 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
+    EMPTY,
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
     put_compact_strings,
     put_nullable_compact_string,
+    put_tags,
     read_compact_strings,
+    read_tags,
     Refused,
     string_length,
     uvarint,

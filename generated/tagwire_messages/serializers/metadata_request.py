@@ -6,20 +6,21 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
     put_count,
     put_nullable_compact_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     required,
     string_length,

@@ -4,11 +4,23 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, put_uuids, read_uuids, Refused, uuid_bytes, uuid_of, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTY,
+    fixed_array,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_tags,
+    put_uuids,
+    read_uuids,
+    Refused,
+    tag_header,
+    uuid_bytes,
+    uuid_of,
+    uvarint,
+)
 from tagwire_messages.partition_change_record import PartitionChangeRecord
 
 _TAGS_0_1_2_3_4_5 = frozenset({0, 1, 2, 3, 4, 5})

@@ -4,18 +4,20 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import EMPTY, fixed_array
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     EMPTIES,
+    EMPTY,
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
+    put_tags,
     put_uuids,
     read_uuids,
     Refused,
+    tag_header,
     uuid_bytes,
     uuid_of,
     uvarint,

@@ -6,13 +6,12 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     EMPTIES,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_compact_count,
     put_compact_string,
@@ -20,8 +19,11 @@ from tagwire.wire import (
     put_nullable_compact_string,
     put_nullable_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
+    tag_header,
     uuid_bytes,
     uuid_of,
     uvarint,

@@ -4,15 +4,16 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_binary,
+    put_tags,
+    read_tags,
     Refused,
     uuid_bytes,
     uuid_of,

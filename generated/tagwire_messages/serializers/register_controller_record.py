@@ -5,16 +5,17 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
     Malformed,
     new,
+    NO_TAGS,
     put_compact_count,
     put_compact_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uuid_bytes,

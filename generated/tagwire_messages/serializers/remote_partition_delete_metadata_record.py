@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uuid_bytes, uuid_of
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    uuid_bytes,
+    uuid_of,
+)
 from tagwire_messages.remote_partition_delete_metadata_record import (
     RemotePartitionDeleteMetadataRecord,
     TopicIdPartitionEntry,

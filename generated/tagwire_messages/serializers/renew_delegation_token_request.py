@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_binary, put_compact_binary, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_binary, put_compact_binary, put_tags, read_tags, Refused, uvarint
 from tagwire_messages.renew_delegation_token_request import RenewDelegationTokenRequest
 
 _pack_q = Struct(">q").pack

@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, null, put_nullable_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, null, put_nullable_string, put_tags, read_tags, Refused
 from tagwire_messages.request_header import RequestHeader
 
 _pack_hhi = Struct(">hhi").pack

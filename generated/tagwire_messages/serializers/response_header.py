@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, put_tags, read_tags, Refused
 from tagwire_messages.response_header import ResponseHeader
 
 _pack_i = Struct(">i").pack

@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_count, put_strings, read_strings, Refused
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_count, put_strings, read_strings, Refused
 from tagwire_messages.sasl_handshake_response import SaslHandshakeResponse
 
 _pack_h = Struct(">h").pack

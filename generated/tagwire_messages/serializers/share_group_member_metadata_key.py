@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_string, Refused
 from tagwire_messages.share_group_member_metadata_key import ShareGroupMemberMetadataKey
 
 _unpack_h = Struct(">h").unpack_from

@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_count, Refused, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_compact_count, put_tags, read_tags, Refused, tag_header, uvarint
 from tagwire_messages.share_snapshot_value import ShareSnapshotValue, StateBatch
 
 _TAGS_0 = frozenset({0})

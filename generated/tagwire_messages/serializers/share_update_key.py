@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_string, Refused, uuid_bytes, uuid_of
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_string, Refused, uuid_bytes, uuid_of
 from tagwire_messages.share_update_key import ShareUpdateKey
 
 _pack_16si = Struct(">16si").pack

@@ -5,10 +5,21 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import EMPTIES, Malformed, new, put_compact_count, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    EMPTIES,
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_count,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    tag_header,
+    uvarint,
+)
 from tagwire_messages.streams_group_metadata_value import LastAssignmentConfig, StreamsGroupMetadataValue
 
 _TAGS_0_1_2_3 = frozenset({0, 1, 2, 3})

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     EMPTIES,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_binary,
     put_count,

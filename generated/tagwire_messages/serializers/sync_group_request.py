@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_binary,
     put_compact_binary,
@@ -20,6 +19,8 @@ from tagwire.wire import (
     put_nullable_compact_string,
     put_nullable_string,
     put_string,
+    put_tags,
+    read_tags,
     Refused,
     string_length,
     uvarint,

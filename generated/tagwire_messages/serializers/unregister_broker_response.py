@@ -4,10 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import new, put_nullable_compact_string, Refused, string_length
+from tagwire.message import Serializer
+from tagwire.wire import new, NO_TAGS, put_nullable_compact_string, put_tags, read_tags, Refused, string_length
 from tagwire_messages.unregister_broker_response import UnregisterBrokerResponse
 
 _pack_ih = Struct(">ih").pack

@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.tagged_section import put_tags, read_tags, tag_header
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_compact_string, Refused, string_length, uvarint
+from tagwire.message import Serializer
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    put_compact_string,
+    put_tags,
+    read_tags,
+    Refused,
+    string_length,
+    tag_header,
+    uvarint,
+)
 from tagwire_messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
 
 _DEFAULT_CURRENT_LEADER = CurrentLeader()

@@ -3,13 +3,6 @@
     jars -> texts -> specs of a release -> modern form -> merged, newest first -> spec files and their history
 
 A release decides for the versions that no newer one has. What a version looked
-like in each release is kept as a digest (`history`), so that the merged specs
+like in each release is kept as a digest (`tagwire_generator.project.history`), so that the merged specs
 can be proven right without the jars.
 """
-
-from typing import Final
-
-__all__ = ["HISTORY_FILE"]
-
-HISTORY_FILE: Final = "history.toml"
-"""The file beside the specs that says where their versions come from."""

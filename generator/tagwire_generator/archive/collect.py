@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.archive.history import History, MessageHistory, Span
 from tagwire_generator.archive.merge import merged
 from tagwire_generator.archive.modern import modern_records
 from tagwire_generator.archive.release import ImportedSpec, Release, wire_texts
 from tagwire_generator.archive.wire_facts import digest_of
-from tagwire_generator.canonical import normal_form
+from tagwire_generator.project.history import History, MessageHistory, Span
+from tagwire_generator.syntax.canonical import normal_form
 
 __all__ = ["Archive", "collected", "modern_releases"]
 

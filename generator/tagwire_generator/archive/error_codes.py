@@ -13,9 +13,9 @@ from typing import Final
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.archive.class_file import ClassFile
-from tagwire_generator.archive.release_order import release_order
 from tagwire_generator.archive.release_source import ZIP_FAULTS, release_name
-from tagwire_generator.register_spec import Entry
+from tagwire_generator.model.register_spec import Entry
+from tagwire_generator.project.release_order import release_order
 
 __all__ = ["error_codes", "import_error_codes"]
 

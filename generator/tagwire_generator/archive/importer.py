@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagwire.errors import TagwireError
-from tagwire_generator.archive import HISTORY_FILE
 from tagwire_generator.archive.collect import collected
-from tagwire_generator.archive.history import History
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, Source, read_releases
-from tagwire_generator.canonical import canonical_text, normal_form
+from tagwire_generator.project.history import HISTORY_FILE, History
+from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
 __all__ = ["ImportReport", "import_release"]
 

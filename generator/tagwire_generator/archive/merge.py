@@ -2,7 +2,7 @@
 
 The newer one decides for the versions that it has, names included; the older
 one adds those that the newer has dropped. Fields are paired by their places in
-the versions that both have (`pairing`): renaming a field does not lose it.
+the versions that both have (`field_matching`): renaming a field does not lose it.
 Then each field's ranges are drawn around the versions in which the one or the
 other has it; the newer's own texts stay where they say that already.
 
@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.archive.pairing import Pairing, paired
+from tagwire_generator.archive.field_matching import Pairing, paired
 from tagwire_generator.archive.release import message_of
-from tagwire_generator.canonical import normal_form
+from tagwire_generator.syntax.canonical import normal_form
 
 __all__ = ["merged"]
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from tagwire.errors import SpecError
-from tagwire.rows import layout_of
-from tagwire_generator.archive.release_order import release_order
+from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
 from tagwire_generator.archive.slips import mended
 from tagwire_generator.archive.wire_facts import wire_text
-from tagwire_generator.canonical import canonical_text, normal_form
-from tagwire_generator.classes import message_class
+from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.problems import Problem, render
-from tagwire_generator.reader import read_spec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.release_order import release_order
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
 __all__ = ["ImportNote", "ImportedSpec", "Release", "Source", "message_of", "read_releases", "spec_error", "wire_texts"]
 

@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tagwire_generator.archive.release_source import SpecText
-from tagwire_generator.canonical import plain_tree
-from tagwire_generator.parse import parse
-from tagwire_generator.problems import Problem
-from tagwire_generator.reader import read_spec
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.canonical import plain_tree
+from tagwire_generator.syntax.parse import parse
 
 __all__ = ["mended"]
 

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.evolution.findings import Finding, invalid
 from tagwire_generator.evolution.places import placed
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import Problem
 
 __all__ = ["Baseline", "Check"]
 

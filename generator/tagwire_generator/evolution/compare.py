@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tagwire.json_form import json_value
 from tagwire.layout import (
     DEFAULT_STRUCT,
     Array,
@@ -29,8 +28,9 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
-from tagwire_generator.evolution.fields import Step, matched, same_width
-from tagwire_generator.rules import CHANGE_RULES
+from tagwire.message.json import json_value
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.evolution.field_matching import Step, matched, same_width
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
 

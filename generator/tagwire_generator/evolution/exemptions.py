@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tagwire.versions import Versions
 from tagwire_generator.evolution.findings import Finding
-from tagwire_generator.settings import Exemption
+from tagwire_generator.project.settings import Exemption
 
 __all__ = ["Excused", "Judgement", "judge"]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, Impact
 from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import Problem
-from tagwire_generator.rules import CHANGE_RULES, Impact
 
 __all__ = ["SEVERITIES", "Finding", "FindingSeverity", "Spot", "change", "invalid"]
 

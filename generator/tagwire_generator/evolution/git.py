@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from tagwire.errors import SpecError
 from tagwire_generator.evolution.texts import SpecData
-from tagwire_generator.work_tree import GitError, run_git
+from tagwire_generator.project.work_tree import GitError, run_git
 
 __all__ = ["GitError", "NotAtRevisionError", "specs_at"]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tagwire.layout import DEFAULT_STRUCT, INT16, Fixed, Item, Layout, Nested, Sized, StructLayout, TaggedSection
-from tagwire.rows import layout_of
-from tagwire.wire_types import WIRE_TYPES
-from tagwire_generator.classes import message_class
+from tagwire.message.field_table import layout_of
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 
 __all__ = ["HEADER_NAMES", "Headers"]

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tagwire_generator.cache import Cache, Entry, environment_key, key_of
-from tagwire_generator.settings import SpecSet
-from tagwire_generator.spec_files import SpecFile, find_specs
+from tagwire_generator.project.cache import Cache, Entry, environment_key, key_of
+from tagwire_generator.project.settings import SpecSet
+from tagwire_generator.project.spec_files import SpecFile, find_specs
 
 if TYPE_CHECKING:  # what reads specs takes longer to import than to find that nothing changed
     from tagwire_generator.evolution.check import Check
@@ -124,7 +124,7 @@ def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
     """Whether the messages of a part keep their names and keys, and new ones take none of the others."""
-    from tagwire_generator.evolution.pairing import api_of
+    from tagwire_generator.evolution.message_matching import api_of
 
     owned = {_api(each) for each in lock.messages}
     names = {each.name for each in lock.messages}

@@ -19,19 +19,19 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire.versions import NONE, Versions
-from tagwire_generator.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.evolution.check import Baseline
 from tagwire_generator.evolution.declared import tag_holder
-from tagwire_generator.evolution.pairing import pair_up
+from tagwire_generator.evolution.message_matching import pair_up
 from tagwire_generator.evolution.released import Edition, Released, Stability
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.parse import parse
-from tagwire_generator.problems import Problem
-from tagwire_generator.reader import ReadResult, read_spec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.syntax.parse import parse
 
 __all__ = ["Lock", "LockError", "LockedEdition", "LockedMessage", "read_lock", "updated_lock"]
 

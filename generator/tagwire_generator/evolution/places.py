@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tagwire_generator.evolution.findings import Finding, Spot
-from tagwire_generator.parse import Document, Node, Object, Scalar, parse
-from tagwire_generator.values import items
+from tagwire_generator.reading.values import items
+from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
 __all__ = ["placed"]
 

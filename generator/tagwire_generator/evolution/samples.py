@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from tagwire.json_form import UNKNOWN_TAGS, json_value
 from tagwire.layout import (
     DEFAULT_STRUCT,
     Array,
@@ -24,8 +23,9 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
+from tagwire.message.json import UNKNOWN_TAGS, json_value
 from tagwire_generator.evolution.compare import wrapped
-from tagwire_generator.evolution.fields import matched
+from tagwire_generator.evolution.field_matching import matched
 
 __all__ = ["as_json", "carried", "field_at", "samples", "without_classes"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.problems import Problem
-from tagwire_generator.reader import ReadResult, read_data
-from tagwire_generator.spec_files import find_specs
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
 

@@ -12,21 +12,21 @@ from itertools import chain
 
 from tagwire.layout import Layout
 from tagwire.message import Message
-from tagwire.rows import layout_of
+from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
-from tagwire_generator.classes import message_class
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
-from tagwire_generator.evolution.formats import format_findings
 from tagwire_generator.evolution.headers import Headers
-from tagwire_generator.evolution.heads import head_findings, lowered_findings
-from tagwire_generator.evolution.pairing import Pair, Pairing, api_of, pair_up
+from tagwire_generator.evolution.message_attributes import head_findings, lowered_findings
+from tagwire_generator.evolution.message_matching import Pair, Pairing, api_of, pair_up
+from tagwire_generator.evolution.record_formats import format_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
-from tagwire_generator.rules import CHANGE_RULES
 
 __all__ = ["compare_messages", "compare_specs", "struct_pairs"]
 

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from tagwire.annotations import annotate
 from tagwire.errors import DecodeError, EncodeError
+from tagwire.explain.text import annotate
+from tagwire.explain.trace import trace
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode
 from tagwire.layout import DEFAULT_STRUCT, Layout, Nested
-from tagwire.layout_reader import decode
-from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.tracer import trace
 from tagwire_generator.evolution.compare import Steps
 from tagwire_generator.evolution.samples import as_json, carried, field_at, samples, without_classes
 

@@ -18,10 +18,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tagwire.log import Segment
+from tagwire.log.batch_summary import Heads
 from tagwire.log.compact import CompactReport, bounds_of, carry_files
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import carry_directory_files
-from tagwire.log.heads import Heads
 from tagwire.log.rewriting import SegmentReport, groups
 from tagwire.log.survey import Survey, survey
 from tagwire_spark.jobs.compact_units import do_unit

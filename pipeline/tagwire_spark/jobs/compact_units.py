@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.log import Partition, Segment
+from tagwire.log.batch_summary import heads_of
 from tagwire.log.compact import carry_segment, compact_partition
 from tagwire.log.compaction import Compaction, Judge
-from tagwire.log.heads import heads_of
 from tagwire.log.rewriting import Rewriter, SegmentReport
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk

@@ -20,14 +20,14 @@ from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.rebuilding import head_of
-from tagwire.shown import plain
+from tagwire.text_format import plain
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt
-from tagwire_spark.log_columns import MOST_MILLISECONDS
-from tagwire_spark.log_plan import Split
-from tagwire_spark.log_query import NO_OFFSET, LogQuery
-from tagwire_spark.log_rows import full_schema, rows_of
+from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import Split
 
 __all__ = ["TABLE", "How", "SegmentPlace", "export_part"]
 

@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tagwire.log.whole_folder import on_disk
-from tagwire.shown import plain
+from tagwire.text_format import plain
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.log_columns import RECORD_COLUMNS
+from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
 __all__ = [
     "BYTES",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tagwire.log import LogPathError, Partition, Segment, find_partitions
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.storage import is_remote, local_path
+from tagwire_spark.files.storage import is_remote, local_path
 
 __all__ = [
     "FoundPartition",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from tagwire.limits import Limits
-    from tagwire.message import Message
+    from tagwire.message.base import Message
 
     Errors = Literal["raise", "null", "column"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, Selection, message_column, with_error
-from tagwire.engines import engine
-from tagwire.rows import layout_of
+from tagwire.message.engines import engine
+from tagwire.message.field_table import layout_of
 
 if TYPE_CHECKING:
     from tagwire.layout import Layout
-    from tagwire.message import Message
+    from tagwire.message.base import Message
 
 __all__ = ["ArrowSchema", "Wanted", "decoder_of", "encoder_of", "schema_of", "spare_frames"]
 

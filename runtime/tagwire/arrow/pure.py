@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.layout_cursor import dotted
-from tagwire.shown import near
+from tagwire.interpreter.cursor import dotted
+from tagwire.text_format import near
 
 if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.limits import Limits
-    from tagwire.message import Message
+    from tagwire.message.base import Message
 
 __all__ = ["PureDecoder", "PureEncoder", "array_of", "export_schema", "export_stream", "struct_of"]
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from tagwire.errors import SchemaError
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
-from tagwire.shown import near
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.uuids import default_uuid
+from tagwire.text_format import near
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.uuids import default_uuid
 
 __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name", "with_error"]
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["archive"]
 

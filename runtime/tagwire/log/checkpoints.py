@@ -149,6 +149,6 @@ def _number(path: Path, at: int, text: str) -> int:
 
 
 def _refuse(path: Path, at: int, line: str, expected: str) -> NoReturn:
-    from tagwire.shown import shown
+    from tagwire.text_format import shown
 
     refuse(str(path), _RULE, at, shown(line), expected)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
-from tagwire.engines import DisagreementError, engine
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.column_table import batch_values, is_uniform, record_values, root_column
@@ -26,11 +25,12 @@ from tagwire.log.partition import Partition
 from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
+from tagwire.message.engines import DisagreementError, engine
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
-from tagwire.shown import plain
+from tagwire.text_format import plain
 
 if TYPE_CHECKING:
-    from tagwire.message import Message
+    from tagwire.message.base import Message
 
 __all__ = ["LogColumns", "arrays_between", "columns"]
 

@@ -14,7 +14,7 @@ from tagwire.layout import Array, Nested
 from tagwire.log.errors import refuse
 from tagwire.records import Format, FormatSet, Record, RecordBatch
 from tagwire.records.format_set import AUTO, format_set
-from tagwire.shown import near
+from tagwire.text_format import near
 
 __all__ = ["LEVELS", "batch_values", "column_names", "is_uniform", "record_values", "root_column"]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tagwire.log.batch_summary import heads_of
 from tagwire.log.compaction import Compaction, CompactionError, Judge
 from tagwire.log.errors import refuse
-from tagwire.log.heads import heads_of
 from tagwire.log.key_map import KeyMap
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition

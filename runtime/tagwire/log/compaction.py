@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.heads import marker_type
+from tagwire.log.batch_summary import marker_type
 from tagwire.log.key_map import LastOfKeys
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from tagwire.compression import CODECS
 from tagwire.errors import DecodeError, EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen, refuse_far
@@ -34,7 +33,8 @@ from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_batches
 from tagwire.records.conversion import converted_batch, left_out
 from tagwire.records.format_set import format_set
-from tagwire.shown import shown
+from tagwire.text_format import shown
+from tagwire.wire.compression import CODECS
 
 __all__ = [
     "Conversion",

@@ -15,7 +15,7 @@ from tagwire.log.share_state import SharePartition
 from tagwire.log.topics import Entry
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["groups", "share_partitions", "transactions"]
 

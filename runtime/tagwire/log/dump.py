@@ -16,7 +16,7 @@ from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.lines import native_lines
-from tagwire.shown import printable_json
+from tagwire.text_format import printable_json
 
 __all__ = ["More", "batch_lines", "in_parts"]
 

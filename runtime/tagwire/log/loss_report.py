@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from tagwire.records import RecordLoss
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["LossReport", "LossRow"]
 

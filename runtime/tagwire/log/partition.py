@@ -22,7 +22,7 @@ from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["Partition", "with_next"]
 

@@ -13,7 +13,7 @@ from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import Wanted, decoder_of, schema_of
 from tagwire.arrow.shape import Column
 from tagwire.limits import Limits
-from tagwire.varint import UVARINT_MAX, read_uvarint
+from tagwire.wire.varint import UVARINT_MAX, read_uvarint
 
 __all__ = ["MESSAGE", "Payload"]
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any, Final
 
-from tagwire.checksums import checksum
 from tagwire.errors import DecodeError
 from tagwire.log.archive import archive
 from tagwire.log.errors import placed, refuse
 from tagwire.log.indexes import read_file
+from tagwire.wire.checksums import checksum
 
 __all__ = ["read_producer_snapshot"]
 

@@ -15,8 +15,8 @@ GF(2) modulo the polynomial, with the lowest power in the highest bit.
 from array import array
 from typing import Final
 
-from tagwire.checksums import POLYNOMIALS, extended
 from tagwire.log.file_bytes import Bytes
+from tagwire.wire.checksums import POLYNOMIALS, extended
 
 __all__ = ["RangeSums"]
 

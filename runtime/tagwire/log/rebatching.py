@@ -17,7 +17,7 @@ from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.moving import Movable, movable, new_run
-from tagwire.varint import uvarint_bytes
+from tagwire.wire.varint import uvarint_bytes
 
 if TYPE_CHECKING:
     from tagwire._rebatch import RecordRun

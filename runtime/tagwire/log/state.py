@@ -23,7 +23,7 @@ from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["STATES", "entries", "state"]
 

@@ -7,9 +7,9 @@ would say it. Whatever else may be wrong is for whoever reads it.
 from typing import Final
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.cursor import byte_count
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Checksum
-from tagwire.layout_cursor import byte_count
-from tagwire.layout_reader import LayoutReader
 from tagwire.log.errors import LogError, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.range_sums import RangeSums

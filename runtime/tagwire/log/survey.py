@@ -1,4 +1,4 @@
-"""What is known of a log before it is compacted: by the heads of its batches, and its markers (`tagwire.log.heads`).
+"""What is known of a log before it is compacted: by its batches and markers (`tagwire.log.batch_summary`).
 
 Up to where it may be compacted, which transactions were aborted, and the last
 word of each producer that may go on. The rules are those of a broker: whole
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tagwire.log.heads import Heads, Producer, spans_from_json
+from tagwire.log.batch_summary import Heads, Producer, spans_from_json
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 

@@ -11,7 +11,7 @@ from tagwire.records import ControlRecord, Record, control_record
 from tagwire.records.control import CONTROL_TYPES
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["INTERNAL_TOPICS", "Entry", "decode_entry"]
 

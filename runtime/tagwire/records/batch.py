@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tagwire.layout_reader import decode
+from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
@@ -12,7 +12,7 @@ from tagwire.records.record import Record
 from tagwire.records.walk import Walk, max_timestamp, unpacked
 
 if TYPE_CHECKING:
-    from tagwire.records.messages import Messages
+    from tagwire.records.legacy_messages import Messages
 
 __all__ = ["RecordBatch", "own_batch", "read_batch"]
 
@@ -191,7 +191,7 @@ class RecordBatch:
         """The messages in a wrapper; None where this is none."""
         if self._format.records is not None or self.codec == "none":
             return None
-        from tagwire.records.messages import Messages
+        from tagwire.records.legacy_messages import Messages
 
         return Messages(self._format, self._head, self.codec, self._start, self._limits)
 
@@ -208,7 +208,7 @@ class RecordBatch:
             return iter(walk)
         if self._messages is not None:
             return iter(self._messages)
-        from tagwire.records.messages import record_of
+        from tagwire.records.legacy_messages import record_of
 
         return iter((record_of(self._format, self._head, self._head[self._format.fields["base_offset"].name]),))
 

@@ -13,13 +13,12 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from tagwire.compression import pack
-from tagwire.engines import DisagreementError
 from tagwire.errors import EncodeError
+from tagwire.interpreter.framed_cursor import key_of
+from tagwire.interpreter.writer import LayoutWriter, encode
 from tagwire.layout import Layout
-from tagwire.layout_framing import key_of
-from tagwire.layout_writer import LayoutWriter, encode
-from tagwire.record_format import RecordFormat
+from tagwire.message.engines import DisagreementError
+from tagwire.message.record_format import RecordFormat
 from tagwire.records import plain_records
 from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.format import Format
@@ -27,7 +26,8 @@ from tagwire.records.formats import format_of
 from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, HeaderMap, Record
-from tagwire.shown import shown
+from tagwire.text_format import shown
+from tagwire.wire.compression import pack
 
 if TYPE_CHECKING:
     from tagwire._engine import Gathering

@@ -20,17 +20,17 @@ from tagwire.records.conversion import RecordLoss, convert, left_out
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.reading import read_batches
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
     from tagwire.layout import Layout
-    from tagwire.message import Message, Struct
-    from tagwire.record_format import RecordFormat
+    from tagwire.message.base import Message, Struct
+    from tagwire.message.field_table import FieldRow
+    from tagwire.message.record_format import RecordFormat
     from tagwire.records.batch import RecordBatch
-    from tagwire.rows import FieldRow
 
     FormatName = str | Format | type[RecordFormat] | Layout
     FormatOfRow = Callable[[FieldRow], FormatName]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError
+from tagwire.message.register import Register
 from tagwire.records.conversion import header_form
 from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
 from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
-from tagwire.register import Register
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 if TYPE_CHECKING:
     from tagwire.records.format import Format

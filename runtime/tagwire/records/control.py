@@ -11,7 +11,7 @@ from tagwire.errors import DecodeError
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:
-    from tagwire.registry import Registry
+    from tagwire.frames.registry import Registry
 
 __all__ = ["CONTROL_TYPES", "ControlRecord", "control_record"]
 

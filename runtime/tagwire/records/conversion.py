@@ -12,17 +12,17 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from tagwire.errors import EncodeError
+from tagwire.interpreter.framed_cursor import key_of
 from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
-from tagwire.layout_framing import key_of
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
-from tagwire.shown import shown
-from tagwire.wire_types import WireType
+from tagwire.text_format import shown
+from tagwire.wire.types import WireType
 
 __all__ = ["RecordLoss", "convert", "converted_batch", "left_out"]
 

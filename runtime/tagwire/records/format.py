@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from tagwire.errors import SchemaError
+from tagwire.interpreter.writer import encode
 from tagwire.layout import (
     Array,
     Bits,
@@ -26,12 +27,11 @@ from tagwire.layout import (
     Sized,
     StructLayout,
 )
-from tagwire.layout_writer import encode
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records import plain_records
 from tagwire.records.head_places import HeadPlaces
 from tagwire.records.native import Plans
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
 
 __all__ = ["VOCABULARY", "Format"]
 

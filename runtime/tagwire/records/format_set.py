@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from tagwire.layout import Layout
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records.format import Format
 from tagwire.records.formats import FormatError, format_of
 

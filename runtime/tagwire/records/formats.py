@@ -10,9 +10,9 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 from tagwire.layout import Layout
-from tagwire.record_format import RecordFormat
+from tagwire.message.record_format import RecordFormat
 from tagwire.records.format import Format
-from tagwire.shown import near, shown
+from tagwire.text_format import near, shown
 
 __all__ = ["FormatError", "format_names", "format_of", "register"]
 

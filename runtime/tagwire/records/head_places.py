@@ -8,9 +8,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Checksum, Extent, Fixed, Item, Varint
-from tagwire.layout_reader import LayoutReader
-from tagwire.varint import from_zigzag, read_uvarint
+from tagwire.wire.varint import from_zigzag, read_uvarint
 
 if TYPE_CHECKING:
     from tagwire.records.format import Format

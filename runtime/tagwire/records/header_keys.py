@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Final
 from uuid import UUID
 
-from tagwire.register import KeyRange
+from tagwire.message.register import KeyRange
 
 __all__ = ["CODECS", "CODEC_FAULTS", "range_of"]
 

@@ -8,14 +8,14 @@ looks, and comes out again as it went in, as long as nothing was added.
 from collections.abc import Iterable, Iterator, Mapping
 
 from tagwire.errors import EncodeError
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode
 from tagwire.layout import Array, Item, Layout, StructLayout
-from tagwire.layout_reader import decode
-from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import header_pairs
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["Headers", "IntHeaders", "signed_key", "unsigned_key"]
 

@@ -12,9 +12,9 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.engines import engine
 from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
 from tagwire.limits import Limits
+from tagwire.message.engines import engine
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:

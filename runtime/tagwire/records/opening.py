@@ -8,17 +8,17 @@ bytes of the message are still one node's each.
 from typing import TYPE_CHECKING
 
 from tagwire.errors import DecodeError
+from tagwire.explain.trace import Node, Trace, bytes_node
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.carried import carries_records, format_to_read, formats_by_row
 from tagwire.records.reading import read_batches
 from tagwire.records.tracing import trace_batches
-from tagwire.tracer import Node, Trace, bytes_node
 
 if TYPE_CHECKING:
-    from tagwire.message import Message
+    from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
     from tagwire.records.carried import FormatName
     from tagwire.records.format import Format
-    from tagwire.rows import FieldRow
 
 __all__ = ["open_records"]
 

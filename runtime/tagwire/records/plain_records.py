@@ -9,6 +9,7 @@ before the record that is wrong, and the walk by layout finds the place.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.interpreter.reader import holds
 from tagwire.layout import (
     VARINT,
     Array,
@@ -20,10 +21,9 @@ from tagwire.layout import (
     StructLayout,
     Varint,
 )
-from tagwire.layout_reader import holds
 from tagwire.records.record import Record
-from tagwire.varint import from_zigzag, read_uvarint, uvarint_bytes
-from tagwire.wire_types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.varint import from_zigzag, read_uvarint, uvarint_bytes
 
 if TYPE_CHECKING:
     from tagwire.records.format import Format

@@ -7,12 +7,12 @@ these do not, nobody can.
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_set
+from tagwire.wire.buffers import as_bytes
 
 __all__ = ["batch_at", "read_batches", "read_outline"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tagwire.errors import EncodeError
-from tagwire.shown import shown
+from tagwire.text_format import shown
 
 __all__ = ["Header", "HeaderMap", "Headerset", "Record", "header_pairs"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tagwire.buffers import as_bytes
 from tagwire.errors import DecodeError
+from tagwire.explain.trace import Trace, trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire.records.reading import batch_at
-from tagwire.tracer import Trace, trace
+from tagwire.wire.buffers import as_bytes
 
 __all__ = ["trace_batches"]
 

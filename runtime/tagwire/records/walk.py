@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from tagwire.compression import PackingFault, unpack_in_place
 from tagwire.errors import DecodeError, LimitError
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array
-from tagwire.layout_reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records import plain_records
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
+from tagwire.wire.compression import PackingFault, unpack_in_place
 
 __all__ = ["Walk", "unpacked"]
 

@@ -3,10 +3,10 @@
 import re
 from typing import Any, Final
 
-from tagwire.annotations import annotate
 from tagwire.errors import TagwireError
-from tagwire.message import Message
-from tagwire.tracer import trace
+from tagwire.explain.text import annotate
+from tagwire.explain.trace import trace
+from tagwire.message.base import Message
 
 __all__ = ["assert_wire"]
 

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 from hypothesis import strategies as st
 
 from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type
-from tagwire.message import Message
-from tagwire.rows import layout_of
-from tagwire.wire_types import WireType
+from tagwire.message.base import Message
+from tagwire.message.field_table import layout_of
+from tagwire.wire.types import WireType
 
 __all__ = ["messages"]
 

@@ -18,7 +18,7 @@ from tagwire_generator.archive.importer import import_release
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import Source, read_releases
 from tagwire_generator.archive.release_source import SPEC_BYTES, TOTAL_BYTES
-from tagwire_generator.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem
 
 CLIENTS = "kafka-clients-9.1.0.jar"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tagwire_generator.evolution.check import Baseline, Check
 from tagwire_generator.evolution.texts import SpecData, SpecReader
-from tagwire_generator.options import SpecOptions
+from tagwire_generator.project.options import SpecOptions
 
 CASES = Path(__file__).parents[2] / "data" / "evolution_cases.jsonl"
 ROWS = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]

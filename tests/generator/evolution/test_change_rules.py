@@ -8,9 +8,9 @@ import json
 import pytest
 from change_specs import draft, field, optional, read, request, spec, struct, tagged
 
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
 from tagwire_generator.evolution.places import placed
-from tagwire_generator.rules import CHANGE_RULES
 
 A, TEXT, T = field(), field(type="string"), tagged()
 UNSTABLE = '"latestVersionUnstable": true,'

@@ -10,8 +10,8 @@ from tagwire_generator.evolution.lock import LockError, updated_lock
 from tagwire_generator.evolution.texts import SpecData, SpecReader
 from tagwire_generator.evolution.verdicts import compare_specs
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.reader import load, read_spec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import load, read_spec
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 

@@ -9,7 +9,7 @@ import pytest
 from tagwire_generator.evolution.check import Check
 from tagwire_generator.evolution.lock import Lock, LockError, read_lock, updated_lock
 from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
-from tagwire_generator.options import SpecOptions
+from tagwire_generator.project.options import SpecOptions
 
 OPTIONS = SpecOptions()
 

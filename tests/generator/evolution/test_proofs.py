@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from independent_encoder import encode as independent_encode
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode
 from tagwire.layout import Array, Fixed, Layout, Nested, Sized, Type
-from tagwire.layout_reader import decode
-from tagwire.layout_writer import encode
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.rows import layout_of
-from tagwire_generator.classes import message_class
+from tagwire.message.field_table import layout_of
 from tagwire_generator.evolution import Proof, compare_messages
 from tagwire_generator.evolution.samples import as_json, carried, without_classes
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.options import SpecOptions
-from tagwire_generator.reader import read_spec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import read_spec
 
 OPTIONS = SpecOptions(tag_gaps=True, allow_struct_arrays=True)
 TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "string", "bytes", "uuid")

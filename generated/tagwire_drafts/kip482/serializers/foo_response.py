@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, Malformed, new, NO_TAGS, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482.foo_response import Foo, FooResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

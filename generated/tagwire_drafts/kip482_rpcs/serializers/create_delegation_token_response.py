@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_binary, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, Malformed, new, put_binary, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_delegation_token_response import CreateDelegationTokenResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

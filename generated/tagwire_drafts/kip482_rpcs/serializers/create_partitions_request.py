@@ -5,10 +5,19 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    BufferForm,
+    fixed_array,
+    Malformed,
+    new,
+    null,
+    put_count,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,

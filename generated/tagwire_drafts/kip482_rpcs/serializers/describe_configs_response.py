@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    BufferForm,
     Malformed,
     new,
     null,

@@ -4,9 +4,18 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_strings, read_strings, Refused
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    BufferForm,
+    Malformed,
+    new,
+    put_count,
+    put_strings,
+    read_strings,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.describe_groups_request import DescribeGroupsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, BufferForm, Malformed, new, put_string, Refused
 from tagwire_drafts.kip482_rpcs.end_txn_request import EndTxnRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

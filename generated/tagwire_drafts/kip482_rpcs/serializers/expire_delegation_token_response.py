@@ -4,9 +4,8 @@
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, new, Refused
 from tagwire_drafts.kip482_rpcs.expire_delegation_token_response import ExpireDelegationTokenResponse
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

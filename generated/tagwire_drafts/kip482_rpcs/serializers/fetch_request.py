@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, fixed_array, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.fetch_request import FetchableTopic, FetchPartition, FetchRequest, ForgottenTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

@@ -5,10 +5,18 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    BufferForm,
+    fixed_array,
+    Malformed,
+    new,
+    put_count,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.leader_and_isr_request import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,

@@ -3,9 +3,8 @@
 
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import new, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, new, Refused
 from tagwire_drafts.kip482_rpcs.list_groups_request import ListGroupsRequest
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, null, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, BufferForm, Malformed, new, null, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.metadata_request import MetadataRequest, MetadataRequestTopic
 
 _OPTIONAL = BufferForm("zigzag", counts_tag=False)

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    BufferForm,
+    fixed_array,
     Malformed,
     new,
     null,

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.wire import Malformed, new, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import BufferForm, Malformed, new, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.txn_offset_commit_response import (
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.number_arrays import fixed_array
-from tagwire.optional_buffer import BufferForm
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
+from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
+    BufferForm,
+    fixed_array,
     Malformed,
     new,
+    NO_TAGS,
     null,
     put_count,
     put_nullable_binary,

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, put_count, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, put_count, put_string, Refused
 from tagwire_drafts.kip82_int.fetch_request import FetchPartition, FetchRequest, FetchTopic
 
 _pack_iii = Struct(">iii").pack

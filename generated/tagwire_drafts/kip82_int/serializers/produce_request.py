@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
-from tagwire.serializer import Serializer
-from tagwire.unknown_tags import NO_TAGS
-from tagwire.wire import Malformed, new, null, put_count, put_nullable_binary, put_string, Refused
+from tagwire.message import Serializer
+from tagwire.wire import Malformed, new, NO_TAGS, null, put_count, put_nullable_binary, put_string, Refused
 from tagwire_drafts.kip82_int.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
 _pack_hi = Struct(">hi").pack

@@ -1,0 +1,157 @@
+"""What a shell offers at the next word: messages, versions, rules, packages, limits.
+
+click asks these functions while a person types, so they are quick (a message's
+class is loaded only where its versions are wanted), and never fail: where there
+is nothing to offer, or the project's settings are broken, there is no offer.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from tagwire.errors import TagwireError
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = [
+    "components",
+    "kinds",
+    "limits",
+    "messages",
+    "packages",
+    "rules",
+    "spec_sets",
+    "versions",
+    "words",
+]
+
+Items = list[CompletionItem]
+Offer = Callable[[click.Context, click.Parameter, str], Items]
+
+_FILES: Final = CompletionItem("", type="file")
+"""The shell's own completion of file names."""
+
+
+def _quiet(offer: Offer) -> Offer:
+    @wraps(offer)
+    def safe(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        try:
+            return offer(ctx, param, incomplete)
+        except (TagwireError, click.ClickException, OSError):
+            return []
+
+    return safe
+
+
+def _starting(texts: Iterable[str], incomplete: str) -> Items:
+    """Those that go on what is typed, whatever their case."""
+    return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
+
+
+@_quiet
+def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The names of messages."""
+    return _starting(_registry(ctx).names(), incomplete)
+
+
+@_quiet
+def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The versions of the message that stands before as NAME."""
+    # An option that waits for its value stops click's parser: then the name is among the words that it left.
+    names = [ctx.params.get("name"), *ctx.args]
+    return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
+
+
+@_quiet
+def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """MESSAGE VERSION or API VERSION, where the options ask for one, and FILE behind them."""
+    before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
+    kind = ctx.params.get("kind")
+    if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
+        return [_FILES]  # requests say what they are
+    if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
+        return [_FILES]
+    registry = _registry(ctx)
+    is_api = ctx.params.get("response") or (kind == "response" and ctx.command.name == "decode")
+    if not before:
+        found = _starting(_apis(registry) if is_api else registry.names(), incomplete)
+        return found or [_FILES]
+    return _versions(registry, f"{before[0]}Response" if is_api else before[0], incomplete)
+
+
+@_quiet
+def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The kinds of messages that the package has."""
+    return _of_classes(ctx, "KIND", incomplete)
+
+
+@_quiet
+def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The components that the package has."""
+    return _of_classes(ctx, "COMPONENT", incomplete)
+
+
+@_quiet
+def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The ids of rules, with their titles."""
+    from tagwire.log.rules import RULES as LOG_RULES
+    from tagwire_generator.designs.design_rules import DESIGN_RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+
+    titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
+    typed = incomplete.upper()
+    return [CompletionItem(id, help=title) for id, title in (titles | LOG_RULES).items() if id.startswith(typed)]
+
+
+@_quiet
+def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The names of limits, up to their number."""
+    from tagwire.limits import Limits
+
+    return _starting([f"{name}=" for name in Limits.__slots__], incomplete)
+
+
+@_quiet
+def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The packages of this project's sets, and ours."""
+    return _starting(dict.fromkeys([*_sets(), "tagwire_messages", "tagwire_records"]), incomplete)
+
+
+@_quiet
+def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+    """The packages of this project's sets."""
+    return _starting(_sets(), incomplete)
+
+
+def _registry(ctx: click.Context) -> "Registry":
+    from tagwire_cli.arguments.packages import find_registry
+
+    return find_registry(ctx.params.get("package"))
+
+
+def _versions(registry: "Registry", name: str, incomplete: str) -> Items:
+    found = registry[name]
+    numbers = () if found.KIND == "format" else map(str, found.VERSIONS)
+    return _starting(numbers, incomplete)
+
+
+def _apis(registry: "Registry") -> list[str]:
+    return [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
+
+
+def _of_classes(ctx: click.Context, attribute: str, incomplete: str) -> Items:
+    registry = _registry(ctx)
+    found = {getattr(registry[name], attribute, "") for name in registry}
+    return _starting(sorted(found - {""}), incomplete)
+
+
+def _sets() -> list[str]:
+    from pathlib import Path
+
+    from tagwire_generator.project.settings import find_root, load
+
+    return [each.package for each in load(find_root(Path.cwd())).sets]

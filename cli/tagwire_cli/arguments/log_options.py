@@ -1,0 +1,112 @@
+"""The options that commands about logs share, those of `tagwire log` and those of `tagwire spark`."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from tagwire_cli.arguments.format_names import FormatName, formats_of
+
+__all__ = [
+    "conversion_options",
+    "format_option",
+    "json_option",
+    "new_format_option",
+    "only_format_option",
+    "output_options",
+    "paths_argument",
+    "whatif_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def paths_argument(function: F) -> F:
+    """The argument PATH..., as Path objects that exist."""
+    kind = click.Path(exists=True, path_type=Path)
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
+
+
+def json_option(function: F) -> F:
+    """The option `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")(function)
+
+
+def format_option(function: F) -> F:
+    """The options `--format` and `--only-format`, which come to the function as one FormatSet, `format`."""
+    return only_format_option(
+        click.option(
+            "--format",
+            default="auto",
+            show_default=True,
+            metavar="NAME",
+            type=FormatName(is_read=True),
+            help="The format that its magic byte means; others keep theirs: docs/records.md.",
+        )(_with_formats(function))
+    )
+
+
+def only_format_option(function: F) -> F:
+    """The option `--only-format`."""
+    return click.option("--only-format", is_flag=True, help="Every batch must have the format that is named.")(function)
+
+
+def _with_formats(function: F) -> F:
+    @wraps(function)
+    def called(*words: Any, format: str, only_format: bool, **options: Any) -> Any:
+        return function(*words, format=formats_of(format, only=only_format), **options)
+
+    return cast(F, called)
+
+
+def output_options(function: F) -> F:
+    """The options `--output` and `--resume` of who writes partitions."""
+    for option in (
+        click.option("--resume", "resumes", is_flag=True, help="Pass over partitions that are in DIR already."),
+        click.option(
+            *("--output", "output"),
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where the partitions are written.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def conversion_options(function: F) -> F:
+    """The options that say what batches become beside their format: codec and size."""
+    codecs = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
+    for option in (
+        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Batches of up to N records."),
+        click.option("--batch-bytes", type=click.IntRange(1), metavar="N", help="Batches of up to N bytes, unpacked."),
+        click.option("--codec", type=codecs, help="What batches are packed with; as they are unless given."),
+    ):
+        function = option(function)
+    return function
+
+
+def new_format_option(**more: Any) -> Callable[[F], F]:
+    """The option `--to`, with what else click is to know of it."""
+    return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
+
+
+def whatif_options(function: F) -> F:
+    """What `tagwire whatif` and the job of that name are asked."""
+    against_help = "What it is compared with; the format of each batch unless given."
+    page = click.Path(path_type=Path, dir_okay=False)
+    for option in (
+        format_option,
+        click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch."),
+        click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page."),
+        click.option("--html", type=page, metavar="FILE", help="Write a page with plots."),
+        conversion_options,
+        click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
+        new_format_option(required=True, help="The format to try."),
+        paths_argument,
+    ):
+        function = option(function)
+    return function

@@ -1,0 +1,130 @@
+"""The paths of `tagwire log`: segments, partitions, and folders above them."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
+
+__all__ = [
+    "Work",
+    "byte_progress",
+    "log_folders",
+    "partitions_below",
+    "partitions_of",
+    "segments_of",
+    "target_of",
+    "work_of",
+]
+
+
+def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
+    """The partitions in and below the folders, and the files as segments. Raises LogPathError for a folder without."""
+    from tagwire.log import LogPathError, Segment, find_partitions
+
+    for path in paths:
+        if path.is_file():
+            yield Segment(path)
+            continue
+        found = list(find_partitions(path))
+        if not found:
+            raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+        yield from found
+
+
+def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
+    """All segments of one, with the snapshots of a metadata log before them."""
+    from tagwire.log import Segment
+
+    return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
+
+
+def partitions_below(path: Path, done: str) -> "list[Partition]":
+    """The partitions in and below a folder. Raises LogPathError for none, and for a file: it can't be `done` alone."""
+    from tagwire.log import LogPathError, find_partitions
+
+    if path.is_file():
+        raise LogPathError(f"{path}: a segment alone can't be {done}; name the folder of its partition")
+    found = list(find_partitions(path))
+    if not found:
+        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+    return found
+
+
+def target_of(partition: "Partition", path: Path, output: Path) -> Path:
+    """Where a partition goes: by its own name, or as it lies below the path."""
+    if partition.path == path:
+        return output / path.absolute().name
+    return output / partition.path.relative_to(path)
+
+
+class Work(NamedTuple):
+    """What is to be written of one path."""
+
+    path: Path
+    found: "list[Partition]"
+    """All partitions in and below it."""
+    left: "list[tuple[Partition, Path]]"
+    """Those that are to be written, with their places."""
+
+
+def work_of(
+    paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
+) -> list[Work]:
+    """What is to be written; `place` says where a partition of a path goes. With `resumes`, not what is there already.
+
+    Raises LogPathError before anything is written: for two partitions of one place, one that is there already, a path
+    without partitions, and a file.
+    """
+    from tagwire.log import LogPathError
+    from tagwire.log.whole_folder import refuse_existing
+
+    work, seen = [], dict[Path, Path]()
+    for path in paths:
+        found, left = partitions_below(path, done), []
+        for partition in found:
+            target = place(partition, path)
+            if target in seen:
+                raise LogPathError(f"{partition.path}: {seen[target]} goes to the same folder, {target}")
+            seen[target] = partition.path
+            if resumes and target.exists():
+                say(f"tagwire: {target}: it is there already, and is passed over", err=True)
+                continue
+            refuse_existing(target)
+            left.append((partition, target))
+        work.append(Work(path, found, left))
+    return work
+
+
+def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
+    """The folders of logs at and below a path, with where they go; none where the path is a partition."""
+    folders = {partition.path.parent for partition in found if partition.path != path}
+    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+
+
+@contextmanager
+def byte_progress(
+    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
+) -> Generator[Callable[[int], None] | None]:
+    """A function to be told how many more bytes of their segments were read; None if nobody watches.
+
+    All of them are read so many times. `prints_all_along` is that of `progress_bar`.
+    """
+    with progress_bar(label, prints_all_along=prints_all_along) as tell:
+        if tell is None:
+            yield None
+            return
+        total = rounds * sum(segment.size for each in found for segment in segments_of(each))
+        done = 0
+
+        def more(count: int) -> None:
+            nonlocal done
+            done += count
+            tell(done, total)
+
+        yield more

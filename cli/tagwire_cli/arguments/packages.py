@@ -1,0 +1,143 @@
+"""The generated package that a command works with, and its messages by what a person types.
+
+Kafka's messages are the ones meant unless somebody says otherwise: by
+`--package`, or by the spec sets of the project that the command runs in. What
+is wrong here is wrong usage (exit 2), not bad data.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from tagwire.explain.trace import Node
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+    from tagwire.message.record_format import RecordFormat
+
+__all__ = [
+    "error_note",
+    "find_class",
+    "find_message",
+    "find_registry",
+    "find_response",
+    "require_headers",
+    "require_version",
+]
+
+_KAFKA: Final = "tagwire_messages"
+
+
+def error_note(registry: "Registry") -> "Callable[[Node], str]":
+    """The name of an error code, for a node of a trace that is one; "" where the package does not know errors."""
+    name_of = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
+
+    def note(node: "Node") -> str:
+        is_error = node.complete and node.type == "int16" and node.path.endswith("error_code")
+        return (name_of(node.value) or "") if name_of and is_error else ""
+
+    return note
+
+
+def find_registry(package: str | None) -> "Registry":
+    """The registry of `package`, or of the one that is meant if it is None.
+
+    A package that a spec set of this project writes is found where the set
+    writes it, installed or not. Raises click.BadParameter for a package that
+    can't be imported or is no generated one, SettingsError for bad settings.
+    """
+    from tagwire.frames.registry import Registry
+
+    name = _located(package)
+    if not all(map(str.isidentifier, name.split("."))):
+        raise click.BadParameter(f"{name!r} is no import name", param_hint="--package")
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise click.BadParameter(
+            f"{name!r} can't be imported; is it generated (`tagwire generate`), installed or on PYTHONPATH?",
+            param_hint="--package",
+        ) from None
+    registry = getattr(module, "registry", None)
+    if not isinstance(registry, Registry):
+        raise click.BadParameter(
+            f"{name!r} is no generated package: it has no message registry", param_hint="--package"
+        )
+    return registry
+
+
+def _located(package: str | None) -> str:
+    """The package's name; the folder that its spec set writes to is put at the end of the import path."""
+    from tagwire_generator.project.settings import find_root, load
+
+    sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
+    chosen = next((each for each in sets if package in (None, each.package)), None)
+    if chosen is None:
+        return package or _KAFKA
+    # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
+    if str(chosen.output) not in sys.path:
+        sys.path.append(str(chosen.output))
+    return chosen.package
+
+
+def find_message(registry: "Registry", name: str) -> "type[Message]":
+    """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
+    found: type[Any] = find_class(registry, name)
+    if found.KIND == "format":
+        text = f"{name} is a record format, which has no versions: `tagwire explain --format {found.FORMAT}` reads it"
+        raise click.BadParameter(text, param_hint="MESSAGE")
+    return found
+
+
+def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
+    """The message or record format of this name. Raises click.BadParameter with near names."""
+    if name not in registry:
+        raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
+    return registry[name]
+
+
+def require_headers(registry: "Registry") -> None:
+    """Refuse a package whose protocol has no headers."""
+    for name in ("RequestHeader", "ResponseHeader"):
+        if name not in registry:
+            raise click.UsageError(f"this package has no {name}: --frame message is for messages without headers.")
+
+
+def require_version(message: "type[Message]", version: int) -> None:
+    """Refuse a version that the message lacks, with those that it has."""
+    if version not in message.VERSIONS:
+        supported = f"supported versions are {message.VERSIONS}"
+        raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")
+
+
+def find_response(registry: "Registry", text: str) -> "type[Message]":
+    """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
+    from tagwire.frames.registry import UnknownMessageError
+
+    if text.isascii() and text.isdigit() and len(text) < 20:
+        try:
+            return registry.response(int(text))
+        except UnknownMessageError as error:
+            raise click.BadParameter(str(error), param_hint="API") from None
+    name = text.removesuffix("Request").removesuffix("Response")
+    if f"{name}Response" not in registry:
+        names = [each.removesuffix("Response") for each in registry.names() if each.endswith("Response")]
+        raise click.BadParameter(f"there is no API {text!r}; {_near(name, names)}", param_hint="API")
+    return registry[f"{name}Response"]
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    by_lower = {each.lower(): each for each in names}
+    near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
+    if not near:
+        return "`tagwire messages` lists them all"
+    *others, last = near
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

@@ -1,0 +1,40 @@
+"""What was released of a folder of specs, for commands that change specs: by its lock file, and by a git revision."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.output.echo import say
+
+if TYPE_CHECKING:
+    from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.project.settings import Settings
+
+__all__ = ["released_in"]
+
+
+def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
+    """What the lock of the folder's set remembers, and what a revision has, if one is given.
+
+    Raises click.UsageError for a revision that git can't show.
+    """
+    from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
+    from tagwire_generator.evolution.lock import read_lock
+    from tagwire_generator.evolution.texts import SpecReader
+    from tagwire_generator.project.options import SpecOptions
+
+    spec_set = settings.set_of(folder)
+    found: list[Baseline] = []
+    if spec_set is not None and spec_set.lock is not None and spec_set.lock.exists():
+        found.append(read_lock(spec_set.lock).baseline())
+    if revision is not None:
+        options = SpecOptions() if spec_set is None else spec_set.options
+        try:
+            found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options)))
+        except NotAtRevisionError as error:
+            say(f"{error}; nothing was released there", err=True)
+        except GitError as error:
+            raise click.UsageError(str(error)) from None
+    return found

@@ -1,0 +1,40 @@
+"""Which files and folders of specs the arguments of a command mean: a path, or the spec sets of the project."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tagwire_generator.project.settings import Settings
+
+__all__ = ["STDIN", "spec_paths"]
+
+STDIN: Final = "-"
+
+
+def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
+    """The paths to read, each once, as a person in this folder writes them.
+
+    Without any path, the folders of all spec sets. A folder above spec sets
+    stands for those that are there, and, unless it is the project's own, for the
+    specs that lie directly in it. Every other path is read as it is.
+    """
+    chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
+    return list(dict.fromkeys(chosen))
+
+
+def _all_sets(settings: "Settings") -> list[str]:
+    return [os.path.relpath(folder) for spec_set in settings.sets for folder in spec_set.sources]
+
+
+def _below(settings: "Settings", path: str) -> Iterator[str]:
+    place = Path(path).resolve()
+    folders = [folder for spec_set in settings.sets for folder in spec_set.sources]
+    below = [each for each in folders if each.is_dir() and each != place and each.is_relative_to(place)]
+    if path == STDIN or place in folders or not below:
+        yield path
+        return
+    yield from map(os.path.relpath, below)
+    if place != settings.root:
+        yield from sorted(str(file) for file in Path(path).glob("*.json") if not file.name.startswith("."))

@@ -1,0 +1,47 @@
+"""What bytes are, as people say it before a FILE: MESSAGE VERSION, or the API VERSION that was asked for."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.arguments.packages import find_message, find_response, require_version
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+
+__all__ = ["message_of", "one_file", "response_of"]
+
+
+def message_of(registry: "Registry", words: Sequence[str]) -> "tuple[type[Message], int, Sequence[str]]":
+    """Class and version of MESSAGE VERSION, and the words behind them. Raises click.UsageError."""
+    name, version, rest = _name_and_version(words, "MESSAGE VERSION")
+    message = find_message(registry, name)
+    require_version(message, version)
+    return message, version, rest
+
+
+def response_of(registry: "Registry", words: Sequence[str]) -> "tuple[type[Message], int, Sequence[str]]":
+    """The response to API VERSION, and the words behind them. Raises click.UsageError."""
+    name, version, rest = _name_and_version(words, "API VERSION, or --requests FILE")
+    message = find_response(registry, name)
+    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
+        require_version(message, version)
+    return message, version, rest
+
+
+def one_file(words: Sequence[str]) -> str:
+    """The FILE of the words that are left, standard input without one. Raises click.UsageError for a second."""
+    if len(words) > 1:
+        raise click.UsageError(f"one FILE at most; what is {words[1]!r}?")
+    return words[0] if words else "-"
+
+
+def _name_and_version(words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
+    if len(words) < 2:
+        raise click.UsageError(f"say what the bytes are: {wanted}.")
+    name, version, *rest = words
+    if not (version.isascii() and version.isdigit() and len(version) < 20):
+        raise click.BadParameter(f"{version!r} is no version number", param_hint="VERSION")
+    return name, int(version), rest

@@ -1,0 +1,35 @@
+"""`tagwire log`: what can be done with segments, without a broker. A table of commands, as `tagwire` itself."""
+
+from typing import Final
+
+import click
+
+from tagwire_cli.command_table import CommandTable
+
+__all__ = ["LOG_COMMANDS", "command"]
+
+LOG_COMMANDS: Final = {
+    "dump": "tagwire_cli.commands.log.dump",
+    "stat": "tagwire_cli.commands.log.stat",
+    "verify": "tagwire_cli.commands.log.verify",
+    "state": "tagwire_cli.commands.log.state",
+    "salvage": "tagwire_cli.commands.log.salvage",
+    "convert": "tagwire_cli.commands.log.convert",
+    "compact": "tagwire_cli.commands.log.compact",
+}
+"""Name to module, in the order in which people meet them."""
+
+
+@click.group("log", cls=CommandTable, table=LOG_COMMANDS)
+def command() -> None:
+    """Read log segments as brokers leave them behind, 0.8 to 4.4.
+
+    A PATH is a segment, the folder of a partition, or any folder above such
+    ones. docs/logs.md explains what is read and what is verified.
+
+    \b
+    Examples:
+      tagwire log dump alpha-0 --json
+      tagwire log verify /var/lib/kafka/data
+      tagwire log state /var/lib/kafka/data --json
+    """

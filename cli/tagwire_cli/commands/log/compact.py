@@ -1,0 +1,186 @@
+"""`tagwire log compact`: partitions with the last record of every key, as a broker's cleaner would leave them."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, json_option, output_options, paths_argument
+from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.log import Segment
+    from tagwire.log.compact import CompactReport, SegmentReport
+    from tagwire.log.compaction import Compaction
+    from tagwire.records import Record
+
+__all__ = ["command", "rule_options", "tell_compaction"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ROUNDS = 3
+_COLUMNS = (
+    Column("file", style="cyan"),
+    *(Column(title, is_number=True) for title in ("records", "now", "batches", "now", "bytes", "now")),
+)
+_REASONS = (Column("records", is_number=True), Column("now"), Column("why"))
+
+
+_NUMBER = click.IntRange(0)
+_RULES = (
+    click.option("--now", type=_NUMBER, metavar="MS", help="The time, in milliseconds since 1970; now unless given."),
+    click.option(
+        "--delete-retention-ms",
+        type=_NUMBER,
+        default=86_400_000,
+        metavar="MS",
+        help="How long tombstones and markers stay; a day.",
+    ),
+    click.option(
+        "--producer-expiration-ms",
+        type=_NUMBER,
+        default=86_400_000,
+        metavar="MS",
+        help="Producers that wrote nothing for so long can't go on; a day.",
+    ),
+    click.option("--min-compaction-lag-ms", type=_NUMBER, default=0, metavar="MS", help="Leave alone what is younger."),
+    click.option("--dirty-from", type=_NUMBER, metavar="OFFSET", help="Below it the log was compacted before."),
+    click.option("--include-active", is_flag=True, help="Also the last segment, which brokers leave alone."),
+    click.option("--drop-keyless", is_flag=True, help="Remove records without a key, which are refused else."),
+    click.option("--max-keys", type=_NUMBER, default=5_000_000, show_default=True, metavar="N", help="Not more keys."),
+    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Join segments up to N bytes."),
+)
+"""The attributes of `tagwire.log.compaction.Compaction`."""
+
+
+def rule_options(function: F) -> F:
+    """The options of the rule, by the names that `Compaction` has for them."""
+    for option in reversed(_RULES):
+        function = option(function)
+    return function
+
+
+@click.command("compact")
+@paths_argument
+@output_options
+@click.option("--explain", "is_explained", is_flag=True, help="Each record with what became of it, and why.")
+@rule_options
+@format_option
+@json_option
+@limit_option
+def command(
+    paths: Sequence[Path],
+    output: Path,
+    resumes: bool,
+    is_explained: bool,
+    as_json: bool,
+    limits: Sequence[str],
+    **rules: Any,
+) -> None:
+    """Write partitions to DIR with the last record of every key, by the rule of a broker's cleaner.
+
+    A PATH is the folder of a partition, or a folder above partitions. Tombstones
+    and markers stay until their time has come; offsets do not change. The active
+    segment and what stands behind an open transaction are left alone. A run that
+    was stopped goes on with --resume.
+
+    With --json, an object a partition: partition, compacted_to, because, keys,
+    segments with file, batches, records, bytes, new_batches, new_records,
+    new_bytes, emptied, kept and removed by reason. With --explain before it an
+    object a record: file, offset, kept, reason.
+
+    \b
+    Examples:
+      tagwire log compact alpha-0 --output compacted
+      tagwire log compact alpha-0 --include-active --explain --output compacted
+    """
+    from tagwire.log.compaction import Compaction
+
+    rules["now"] = int(time.time() * 1000) if rules["now"] is None else rules["now"]
+    compaction = Compaction(limits=limits_of(limits), **rules)
+    explain = (_explain_json if as_json else _explain_text) if is_explained else None
+    for report in _compacted(paths, output, compaction, explain, resumes=resumes):
+        tell_compaction(report, as_json=as_json)
+
+
+def tell_compaction(report: "CompactReport", *, as_json: bool) -> None:
+    """Say what became of a partition."""
+    if as_json:
+        write_json_line(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
+    else:
+        _print(report)
+
+
+def _compacted(
+    paths: "Iterable[Path]",
+    output: Path,
+    compaction: "Compaction",
+    explain: "Callable[[Segment, Record, str], None] | None",
+    *,
+    resumes: bool,
+) -> "Iterator[CompactReport]":
+    """Compact the partitions in and below folders; what the broker keeps beside them comes along."""
+    from tagwire.log.compact import compact_partition
+    from tagwire.log.convert import carry_directory_files
+
+    folders: list[tuple[Path, Path]] = []
+    place = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "compacted", place, resumes=resumes):
+        partitions = [partition for partition, _ in left]
+        with byte_progress("compact", partitions, _ROUNDS, prints_all_along=explain is not None) as tell:
+            for partition, target in left:
+                yield compact_partition(partition, target, compaction, tell, explain)
+        folders += log_folders(found, path, output)
+        # After each path, so that what is written is whole if a later one fails.
+        carry_directory_files(folders, keeps_producers=True)
+
+
+def _segments(report: "CompactReport") -> list[dict[str, Any]]:
+    return [segment.to_json() for segment in report.segments]
+
+
+def _explain_json(segment: "Segment", record: "Record", reason: str) -> None:
+    from tagwire.log.compaction import KEPT
+
+    write_json_line({"file": str(segment.path), "offset": record.offset, "kept": reason in KEPT, "reason": reason})
+
+
+def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
+    from tagwire.log.compaction import KEPT, REMOVED
+
+    what, why = ("kept", KEPT[reason]) if reason in KEPT else ("removed", REMOVED[reason])
+    write_line(f"{record.offset}\t{what}\t{why}")
+
+
+def _print(report: "CompactReport") -> None:
+    """The segments, and what became of their records."""
+    from tagwire.log.compaction import KEPT, REMOVED
+
+    if report.segments:
+        print_table(_COLUMNS, [_row(segment) for segment in report.segments])
+    kept, removed = Counter[str](), Counter[str]()
+    for segment in report.segments:
+        kept.update(segment.kept)
+        removed.update(segment.removed)
+    rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
+    rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
+    if rows:
+        say()
+        print_table(_REASONS, rows)
+        say()
+    write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
+
+
+def _row(segment: "SegmentReport") -> tuple[str, ...]:
+    numbers = (
+        *(segment.records, segment.new_records, segment.batches, segment.new_batches),
+        *(segment.bytes, segment.new_bytes),
+    )
+    return (str(segment.file), *map(str, numbers))

@@ -1,0 +1,131 @@
+"""`tagwire log convert`: partitions in another format, with another codec, or in batches of another size."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.arguments.log_options import (
+    conversion_options,
+    format_option,
+    json_option,
+    new_format_option,
+    output_options,
+    paths_argument,
+)
+from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json_line
+
+if TYPE_CHECKING:
+    from tagwire.log.convert import Conversion, ConvertReport
+    from tagwire.log.loss_report import LossReport
+    from tagwire.records import FormatSet
+
+__all__ = ["command", "tell_conversion"]
+
+_COLUMNS = (
+    Column("file", style="cyan"),
+    Column("records", is_number=True),
+    Column("batches", is_number=True),
+    Column("now", is_number=True),
+    Column("bytes", is_number=True),
+    Column("now", is_number=True),
+    Column("left out", is_number=True),
+)
+
+
+@click.command("convert")
+@paths_argument
+@new_format_option(help="The new format; as it is unless given.")
+@conversion_options
+@output_options
+@format_option
+@json_option
+@limit_option
+def command(
+    paths: Sequence[Path],
+    to: str | None,
+    codec: str | None,
+    batch_bytes: int | None,
+    batch_records: int | None,
+    output: Path,
+    resumes: bool,
+    format: "FormatSet",
+    as_json: bool,
+    limits: Sequence[str],
+) -> None:
+    """Write partitions to DIR in another format, codec or batch size, with new indexes.
+
+    A PATH is the folder of a partition, or a folder above partitions: then what
+    the broker keeps beside them comes along. Offsets and timestamps stay. Records
+    are gathered into larger batches only where producer, transaction and leader
+    are the same; without --batch-bytes and --batch-records each batch stays one.
+
+    What the format can't carry is told, each kind of loss once. With --json, an
+    object a segment: file, batches, records, bytes, new_batches, new_bytes,
+    left_out, losses. A partition appears in DIR when all of it is written. A run
+    that was stopped goes on with --resume.
+
+    \b
+    Examples:
+      tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
+      tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
+    """
+    from tagwire.log.convert import Conversion
+    from tagwire.log.rebatching import BatchSize
+
+    conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
+    tell_conversion(_converted(paths, output, conversion, resumes=resumes), as_json=as_json)
+
+
+def tell_conversion(reports: "Iterable[ConvertReport]", *, as_json: bool) -> None:
+    """Say what became of segments, and what was lost: then the exit status is 1."""
+    from tagwire.log.loss_report import LossReport
+
+    losses = LossReport()
+    rows = []
+    for report in reports:
+        losses.merge(report.losses)
+        if as_json:
+            write_json_line(report.to_json())
+        else:
+            rows.append(_row(report))
+    if not as_json:
+        print_table(_COLUMNS, rows)
+    if losses:
+        _tell(losses)
+        raise click.exceptions.Exit(1)
+
+
+def _converted(
+    paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
+) -> "Iterator[ConvertReport]":
+    """Convert the partitions in and below folders; what the broker keeps beside them comes along."""
+    from tagwire.log.convert import carry_directory_files, convert_partition
+
+    folders: list[tuple[Path, Path]] = []
+    place = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "converted", place, resumes=resumes):
+        with byte_progress("convert", [partition for partition, _ in left]) as tell:
+            for partition, target in left:
+                yield from convert_partition(partition, target, conversion, tell)
+        folders += log_folders(found, path, output)
+        # After each path, so that what is written is whole if a later one fails.
+        carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
+
+
+def _row(report: "ConvertReport") -> tuple[str, ...]:
+    numbers = (report.records, report.batches, report.new_batches, report.bytes, report.new_bytes, report.left_out)
+    return (str(report.file), *map(str, numbers))
+
+
+def _tell(losses: "LossReport") -> None:
+    """Each kind of loss, with where it was met first."""
+    for row in losses.rows():
+        where = f"first at byte {row.position} of {row.file}: {row.value}"
+        say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

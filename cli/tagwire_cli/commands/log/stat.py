@@ -1,0 +1,101 @@
+"""`tagwire log stat`: what segments hold, counted."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.tables import Column, print_table, write_json_line
+
+if TYPE_CHECKING:
+    from tagwire.log.stat import SegmentStat
+    from tagwire.records import FormatSet
+
+__all__ = ["command"]
+
+_COLUMNS = (
+    Column("file", style="cyan"),
+    Column("bytes", is_number=True),
+    Column("batches", is_number=True),
+    Column("records", is_number=True),
+    Column("offsets"),
+    Column("from"),
+    Column("to"),
+    Column("formats"),
+    Column("codecs"),
+    Column("attributes"),
+)
+
+
+@click.command("stat")
+@paths_argument
+@format_option
+@json_option
+@limit_option
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
+    """Count what segments hold: batches, records, formats, codecs, offsets, timestamps.
+
+    Times are UTC. Of attributes, append time, transactional, control and delete
+    horizon count batches, the others records; a null without flag is one that the
+    format's tombstone flag does not make a tombstone. With --json, an object a
+    file, which also has the bytes of keys and values and the numbers of empty
+    batches and of producers.
+
+    \b
+    Examples:
+      tagwire log stat alpha-0
+      tagwire log stat /var/lib/kafka/data --json | jq 'select(.formats.v0)'
+    """
+    from tagwire.log.stat import stat
+
+    found = list(partitions_of(paths))
+    with byte_progress("stat", found) as tell:
+        stats = [stat(segment, format, limits_of(limits), tell) for each in found for segment in segments_of(each)]
+    if as_json:
+        for each in stats:
+            write_json_line(each.to_json())
+        return
+    print_table(_COLUMNS, [_row(each) for each in stats])
+
+
+def _row(stat: "SegmentStat") -> tuple[str, ...]:
+    offsets = "" if stat.end_offset is None else f"{stat.first_offset} to {stat.end_offset - 1}"
+    times = (_time(stat.first_timestamp), _time(stat.last_timestamp))
+    numbers = (str(stat.bytes), str(stat.batches), str(stat.records))
+    return (stat.file, *numbers, offsets, *times, _counts(stat.formats), _counts(stat.codecs), _attributes(stat))
+
+
+def _attributes(stat: "SegmentStat") -> str:
+    """`append time 2, tombstone 5`: batches, and behind them records, that have a thing."""
+    counts = {
+        "append time": stat.append_time,
+        "transactional": stat.transactional,
+        "control": stat.control,
+        "delete horizon": stat.delete_horizon,
+        "tombstone": stat.tombstones,
+        "null without flag": stat.unflagged,
+        "has headers": stat.with_headers,
+    }
+    return ", ".join(f"{name} {number}" for name, number in counts.items() if number)
+
+
+def _counts(counts: "dict[str, int]") -> str:
+    """`v2`, or `v0 12, v1 3` where there are several."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} {number}" for name, number in counts.items())
+
+
+def _time(timestamp: int | None) -> str:
+    """ISO 8601; a number beyond the years that there are stays one."""
+    if timestamp is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(timestamp / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp)

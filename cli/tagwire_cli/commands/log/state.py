@@ -1,0 +1,161 @@
+"""`tagwire log state`: what Kafka's own topics say now."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, paths_argument
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_below
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
+
+__all__ = ["command"]
+
+_GROUPS = (
+    Column("group", style="cyan"),
+    Column("kind"),
+    Column("topic"),
+    Column("partition", is_number=True),
+    Column("offset", is_number=True),
+    Column("metadata"),
+)
+_TRANSACTIONS = (
+    Column("transactional id", style="cyan"),
+    Column("producer", is_number=True),
+    Column("epoch", is_number=True),
+    Column("status"),
+)
+_SHARES = (
+    Column("share group", style="cyan"),
+    Column("topic id"),
+    Column("partition", is_number=True),
+    Column("start offset", is_number=True),
+    Column("batches", is_number=True),
+)
+_TOPICS = (
+    Column("topic", style="cyan"),
+    Column("id"),
+    Column("partition", is_number=True),
+    Column("leader", is_number=True),
+    Column("replicas"),
+    Column("in sync"),
+)
+_STATUS = (
+    "empty",
+    "ongoing",
+    "prepare commit",
+    "prepare abort",
+    "complete commit",
+    "complete abort",
+    "dead",
+    "prepare fence",
+)
+
+
+@click.command("state")
+@paths_argument
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object: groups, transactions, sharePartitions, cluster."
+)
+@format_option
+@limit_option
+@package_option
+def command(
+    paths: Sequence[Path], as_json: bool, format: "FormatSet", limits: Sequence[str], package: str | None
+) -> None:
+    """Fold Kafka's own topics to what they say now.
+
+    __consumer_offsets: groups with their members and offsets. __transaction_state:
+    transactional ids. __share_group_state: what share groups have delivered.
+    __cluster_metadata: topics, brokers, configurations, users, quotas, ACLs. What
+    open transactions wrote counts when they commit. --json has all fields.
+
+    \b
+    Examples:
+      tagwire log state /var/lib/kafka/data
+      tagwire log state /var/lib/kafka/data --json | jq '.groups["billing"].offsets'
+    """
+    from tagwire.log.state import state
+
+    found = [each for path in paths for each in partitions_below(path, "folded")]
+    with byte_progress("state", found) as tell:
+        states = state(found, find_registry(package), format=format, limits=limits_of(limits), tell=tell)
+    if as_json:
+        write_json(states)
+        return
+    tables = (
+        ("groups", _GROUPS, _group_rows),
+        ("transactions", _TRANSACTIONS, _transaction_rows),
+        ("sharePartitions", _SHARES, _share_rows),
+        ("cluster", _TOPICS, _topic_rows),
+    )
+    shown = 0
+    for name, columns, rows in tables:
+        if name in states:
+            if shown:
+                say()
+            print_table(columns, rows(states[name]))
+            shown += 1
+    if not shown:
+        say("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
+    """A row an offset, and one for a group without any."""
+    rows: list[tuple[str, ...]] = []
+    for name, group in groups.items():
+        kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))
+        kind = kinds.replace("Group", " group").strip() or "offsets only"
+        for commit in group["offsets"]:
+            place = (commit["topic"], str(commit["partition"]), str(commit["offset"]))
+            rows.append((name, kind, *place, commit["metadata"]))
+        if not group["offsets"]:
+            rows.append((name, kind, "", "", "", ""))
+    return rows
+
+
+def _transaction_rows(transactions: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (name, str(each["producerId"]), str(each["producerEpoch"]), _status(each["transactionStatus"]))
+        for name, each in transactions.items()
+    ]
+
+
+def _status(number: int) -> str:
+    return _STATUS[number] if 0 <= number < len(_STATUS) else str(number)
+
+
+def _share_rows(partitions: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    return [
+        (
+            each["groupId"],
+            each["topicId"],
+            str(each["partition"]),
+            str(each["startOffset"]),
+            str(len(each["stateBatches"])),
+        )
+        for each in partitions
+    ]
+
+
+def _topic_rows(cluster: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (
+            name,
+            topic["topicId"],
+            str(each["partitionId"]),
+            str(each["leader"]),
+            ", ".join(map(str, each["replicas"])),
+            ", ".join(map(str, each["isr"])),
+        )
+        for name, topic in cluster["topics"].items()
+        for each in topic["partitions"]
+    ]

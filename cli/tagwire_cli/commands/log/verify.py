@@ -1,0 +1,82 @@
+"""`tagwire log verify`: logs held against the rules."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.limits import Limits
+    from tagwire.log import Partition, Segment
+    from tagwire.log.verify import FileReport
+    from tagwire.records import FormatSet
+
+__all__ = ["command"]
+
+
+@click.command("verify")
+@paths_argument
+@format_option
+@json_option
+@limit_option
+def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
+    """Hold logs against the rules: checksums, lengths, offsets, indexes, checkpoints.
+
+    Every file is read to its end, whatever is wrong in it. docs/logs.md has the
+    rules. With --json, an object a file: file, batches, records, bytes, problems
+    (each with position, rule and message).
+
+    \b
+    Examples:
+      tagwire log verify alpha-0
+      tagwire log verify /var/lib/kafka/data --json | jq 'select(.problems != [])'
+    """
+    found = list(partitions_of(paths))
+    files = problems = 0
+    with byte_progress("verify", found) as tell:
+        for report in _reports(paths, found, format, limits_of(limits), tell):
+            files, problems = files + 1, problems + len(report.problems)
+            if as_json:
+                write_json_line(_row(report))
+            else:
+                for line in _lines(report):
+                    write_line(line)
+    if not as_json:
+        say(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+def _reports(
+    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
+) -> "Iterator[FileReport]":
+    """The reports of all files: checkpoints of the folders first, then partition by partition."""
+    from tagwire.log import Segment
+    from tagwire.log.verify import verify_directory_files, verify_partition, verify_segment
+
+    folders = {each.path.absolute().parent for each in found if each.path.is_dir()}
+    given = {path.absolute() for path in paths}
+    for folder in sorted(folders):
+        if any(folder.is_relative_to(path) for path in given):
+            yield from verify_directory_files(folder)
+    for each in found:
+        if isinstance(each, Segment):
+            yield from verify_segment(each.path, format, limits, tell)
+        else:
+            yield from verify_partition(each, format, limits, tell)
+
+
+def _row(report: "FileReport") -> dict[str, Any]:
+    return report._asdict() | {"file": str(report.file), "problems": [each._asdict() for each in report.problems]}
+
+
+def _lines(report: "FileReport") -> list[str]:
+    return [f"{report.file}:{each.position}: {each.rule} {each.message}" for each in report.problems]

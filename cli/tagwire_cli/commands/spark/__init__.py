@@ -1,0 +1,51 @@
+"""`tagwire spark`: jobs over logs and captures that outgrow one machine. A table of commands, as `tagwire log`."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from tagwire_cli.command_table import CommandTable
+from tagwire_cli.output.echo import say
+
+__all__ = ["SPARK_COMMANDS", "command"]
+
+SPARK_COMMANDS: Final = {
+    "convert": "tagwire_cli.commands.spark.convert",
+    "compact": "tagwire_cli.commands.spark.compact",
+    "whatif": "tagwire_cli.commands.spark.whatif",
+    "export": "tagwire_cli.commands.spark.export",
+    "import": "tagwire_cli.commands.spark.import_logs",
+    "audit": "tagwire_cli.commands.spark.audit",
+}
+"""Name to module, in the order in which people meet them."""
+
+
+def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        say(Path(__file__).parents[2] / "spark_submit.py")
+        ctx.exit()
+
+
+@click.group("spark", cls=CommandTable, table=SPARK_COMMANDS)
+@click.option(
+    "--script",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_script,
+    help="Print the file to give to spark-submit, and exit.",
+)
+def command() -> None:
+    """Run jobs on Spark: on all cores of this machine, or on a cluster.
+
+    What a job reads and writes is mounted by the driver and by all workers. Under
+    spark-submit, its settings hold, and --master and --remote are not needed.
+    docs/spark.md says what jobs cost.
+
+    \b
+    Examples:
+      tagwire spark whatif --to v3 /mnt/kafka
+      tagwire spark audit captures --refused-by 4.0
+      spark-submit --master yarn $(tagwire spark --script) convert /mnt/kafka --to v2 --output /mnt/new
+    """

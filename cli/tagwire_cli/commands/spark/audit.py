@@ -1,0 +1,75 @@
+"""`tagwire spark audit`: which clients send which versions of which APIs."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from tagwire_cli.arguments.spark_options import opened_session, spark_options
+from tagwire_cli.output.tables import Column, print_table, write_json_line
+
+__all__ = ["command"]
+
+_NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
+_TEXTS: Final = ("sinceRelease", "lastRelease")
+_COLUMNS: Final = (
+    Column("client", style="cyan"),
+    Column("api"),
+    *(Column(name, is_number=True) for name in ("version", "requests", "bytes", "answered", "unreadable")),
+    Column("since"),
+    Column("until"),
+)
+
+
+@click.command("audit")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--refused-by", metavar="RELEASE", help="Only what brokers of this release refuse: 4.0.")
+@click.option("--package", default="", metavar="NAME", help="The package of the messages; Kafka's unless given.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="Of brokers, in network captures; 9092.")
+@click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")
+@spark_options
+def command(
+    paths: Sequence[str],
+    refused_by: str | None,
+    package: str,
+    port: int | None,
+    as_json: bool,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
+) -> None:
+    """Count the requests in captured traffic by client, API and version.
+
+    A PATH is a file or folder of captures as docs/spark.md explains them, or a URL
+    of any file system that workers reach. Beside each version are the first and the last release
+    that has it; nothing as the last where the newest one still has it.
+
+    \b
+    Examples:
+      tagwire spark audit captures
+      tagwire spark audit captures.jsonl.gz --refused-by 4.0 --json
+    """
+    from tagwire_spark.jobs import audit_captures
+
+    with opened_session(master, remote, conf) as spark:
+        df = audit_captures(spark, paths, package=package, port=port, refused_by=refused_by)
+        rows = [row.asDict() for row in df.toLocalIterator()]
+    if as_json:
+        for row in rows:
+            write_json_line({name: _in_utc(value) for name, value in row.items()})
+    else:
+        print_table(_COLUMNS, [_row(row) for row in rows])
+    if refused_by is not None and rows:
+        raise click.exceptions.Exit(1)
+
+
+def _in_utc(value: Any) -> Any:
+    """Times are the machine's own in Python, without a zone; what is printed has one."""
+    return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    texts = (row["client"] or "", row["api"] or f"key {row['apiKey']}")
+    numbers = ("" if row[name] is None else str(row[name]) for name in _NUMBERS)
+    return (*texts, *numbers, *(row[name] or "" for name in _TEXTS))

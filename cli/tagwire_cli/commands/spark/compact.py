@@ -1,0 +1,46 @@
+"""`tagwire spark compact`: what `tagwire log compact` does, on all workers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.commands.log.compact import rule_options, tell_compaction
+
+__all__ = ["command"]
+
+
+@click.command("compact")
+@paths_argument
+@output_option("DIR", "Where the partitions are written")
+@rule_options
+@format_option
+@json_option
+@spark_options
+def command(
+    paths: Sequence[Path],
+    output: Path,
+    as_json: bool,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
+    **rules: Any,
+) -> None:
+    """Write partitions to DIR with the last record of every key, segment by segment on all workers.
+
+    What is written, told and meant by the options is that of `tagwire log compact`,
+    byte for byte. DIR appears when all of it is written.
+
+    \b
+    Examples:
+      tagwire spark compact /mnt/kafka --output /mnt/compacted
+    """
+    from tagwire_spark.jobs import compact_logs
+
+    with opened_session(master, remote, conf) as spark:
+        reports = compact_logs(spark, paths, output, **rules)
+    for report in reports:
+        tell_compaction(report, as_json=as_json)

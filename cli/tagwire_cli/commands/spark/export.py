@@ -1,0 +1,78 @@
+"""`tagwire spark export`: logs as Parquet, with all that gives them back to the byte."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json_line
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet
+    from tagwire_spark.jobs.export import ExportReport
+
+__all__ = ["command"]
+
+_COLUMNS: Final = (
+    Column("file", style="cyan"),
+    *(Column(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "beside")),
+)
+
+
+@click.command("export")
+@paths_argument
+@output_option("PARQUET", "The folder that is written")
+@click.option("--columns", metavar="NAME,...", help="The columns of the table; all of kafka_log unless given.")
+@click.option("--permissive", is_flag=True, help="Carry bytes that are no batch as well, and say where they are.")
+@format_option
+@json_option
+@spark_options
+def command(
+    paths: Sequence[Path],
+    output: Path,
+    columns: str | None,
+    permissive: bool,
+    format: "FormatSet",
+    as_json: bool,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
+) -> None:
+    """Write logs to PARQUET: a table of their records, by topic and partition, and beside it all that they are made of.
+
+    A PATH is the folder of a partition, or one above partitions, all of which is
+    exported. Any reader of Parquet reads the table; `tagwire spark import` makes
+    every file again, byte for byte. PARQUET appears when all of it is written.
+
+    \b
+    Examples:
+      tagwire spark export /mnt/kafka --output /mnt/archive
+      tagwire spark export orders-0 --columns key,value,offset,timestamp --output orders
+    """
+    from tagwire_spark.jobs import export_logs
+
+    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    mode = "PERMISSIVE" if permissive else "FAILFAST"
+    with opened_session(master, remote, conf) as spark:
+        reports = export_logs(spark, paths, output, columns=names, mode=mode, format=format)
+    for report in reports if as_json else ():
+        write_json_line(report.to_json())
+    if not as_json:
+        print_table(_COLUMNS, [_row(report) for report in reports])
+    damaged = [report for report in reports if report.damage]
+    for report in damaged:
+        position, reason = report.damage[0]
+        places = count(len(report.damage), "place")
+        say(f"tagwire: {report.file}: {places} without rows, first at byte {position}: {reason}", err=True)
+    if damaged:
+        raise click.exceptions.Exit(1)
+
+
+def _row(report: "ExportReport") -> tuple[str, ...]:
+    numbers = (report.records, report.batches, report.kept, report.bytes, report.parquet_bytes, report.exact_bytes)
+    return (str(report.file), *map(str, numbers))

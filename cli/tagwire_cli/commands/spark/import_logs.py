@@ -1,0 +1,43 @@
+"""`tagwire spark import`: the logs that `tagwire spark export` has written, byte for byte."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from tagwire_cli.arguments.log_options import json_option
+from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.output.tables import Column, print_table, write_json_line
+
+__all__ = ["command"]
+
+_COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True), Column("batches", is_number=True))
+
+
+@click.command("import")
+@click.argument("parquet", metavar="PARQUET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@output_option("DIR", "Where the logs are written")
+@json_option
+@spark_options
+def command(
+    parquet: Path, output: Path, as_json: bool, master: str | None, remote: str | None, conf: Sequence[str]
+) -> None:
+    """Write the logs of PARQUET, which `tagwire spark export` has made, to DIR.
+
+    They are those that were exported, byte for byte, or they are refused. DIR
+    appears when all of it is written. `batches` are those that were made of
+    the table's records; the others were kept whole.
+
+    \b
+    Examples:
+      tagwire spark import /mnt/archive --output /mnt/restored
+    """
+    from tagwire_spark.jobs import import_logs
+
+    with opened_session(master, remote, conf) as spark:
+        reports = import_logs(spark, parquet, output)
+    for report in reports if as_json else ():
+        write_json_line(report.to_json())
+    if not as_json:
+        print_table(_COLUMNS, [(str(each.file), str(each.bytes), str(each.batches)) for each in reports])

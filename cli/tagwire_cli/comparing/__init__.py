@@ -1,0 +1,1 @@
+"""Versions of a message held beside each other: what `tagwire diff` and `tagwire show` are made of."""

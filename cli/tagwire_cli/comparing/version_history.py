@@ -1,0 +1,71 @@
+"""A message's history in one line a version: the releases that have it, and what changed since the version before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire_cli.comparing.version_diff import VersionDiff, diff_versions
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.frames.releases import Spans
+    from tagwire.message import Message
+
+__all__ = ["VersionStep", "history"]
+
+_NAMED: Final = 4
+"""How many fields of a kind of change are named; `tagwire diff` names them all."""
+_WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "moved": "moves"}
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStep:
+    """One version."""
+
+    version: int
+    releases: "Spans"
+    """Empty where the package does not know any."""
+    change: str
+    """Against the version before; empty for the first."""
+
+    @property
+    def redefined(self) -> bool:
+        """Whether releases disagree about the bytes of this version."""
+        return len(self.releases) > 1
+
+    def spans(self) -> str:
+        """The releases as a text; a redefinition is said."""
+        texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
+        return ", redefined ".join(texts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as JSON."""
+        return {"version": self.version, "releases": [list(span) for span in self.releases], "change": self.change}
+
+
+def history(registry: "Registry", message: "type[Message]") -> list[VersionStep]:
+    """The versions of a message, in order."""
+    releases = registry.releases(message.NAME)
+    steps: list[VersionStep] = []
+    for version in message.VERSIONS:
+        change = _change(diff_versions(message, version - 1, version)) if steps else ""
+        steps.append(VersionStep(version, releases.get(version, ()), change))
+    return steps
+
+
+def _change(difference: VersionDiff) -> str:
+    return "; ".join(_changes(difference)) or "the same fields"
+
+
+def _changes(difference: VersionDiff) -> Iterator[str]:
+    if difference.new.flexible and not difference.old.flexible:
+        yield "flexible"
+    if difference.new.optional_fields and not difference.old.optional_fields:
+        yield "optional fields"
+    for kind, word in _WORDS.items():
+        paths = [change.path for change in difference.changes if kind in change.kinds]
+        # A struct that comes or goes takes its members with it.
+        paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
+        if paths:
+            rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            yield f"{word} {', '.join(paths[:_NAMED])}{rest}"

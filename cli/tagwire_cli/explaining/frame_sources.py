@@ -1,0 +1,168 @@
+"""Many frames out of one input: a stream with sizes, or a file of captured ones with both directions.
+
+A captured response needs the API and version of its request: they are noted
+with it, or its request is in the same file, on the same connection, with the
+same correlation id.
+"""
+
+import gzip
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Final, NamedTuple
+
+import click
+
+from tagwire.frames.pcap import MAGIC, NetworkGap, network_frames
+from tagwire.frames.registry import Registry
+from tagwire.frames.splitter import FrameSplitter
+from tagwire_cli.input.bytes import InputError
+
+__all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
+
+_GZIP: Final = b"\x1f\x8b"
+
+
+class Frame(NamedTuple):
+    """A frame without its size, and what is known of it beside its bytes."""
+
+    number: int
+    """From 1, in the order of the input."""
+    title: str
+    data: bytes
+    is_request: bool | None = None
+    """None where nobody says."""
+    api: tuple[int, int] | None = None
+    """Of a response: API key and version of its request."""
+    fault: str = ""
+    """Why there is no frame: where a capture has a gap."""
+
+
+def is_stream(data: bytes) -> bool:
+    """Whether sizes lead from the first byte to the last. That happens by chance once in four thousand million."""
+    splitter = FrameSplitter(max_size=len(data))
+    place = 0
+    while place + 4 < len(data):
+        size = int.from_bytes(data[place : place + 4], "big", signed=True)
+        if not 0 < size <= splitter.max_size:
+            return False
+        place += 4 + size
+    return 0 < len(data) == place
+
+
+def stream_frames(data: bytes) -> Iterator[Frame]:
+    """The frames of a stream. Raises DecodeError, behind the last whole one, for a size or an end that is wrong."""
+    splitter = FrameSplitter()
+    splitter.feed(data)
+    offset = 0
+    for number, frame in enumerate(splitter, 1):
+        yield Frame(number, f"frame {number} at byte {offset}", frame)
+        offset = splitter.offset
+    splitter.close()
+
+
+def is_capture(data: bytes) -> bool:
+    """Whether it is a network capture, or its first line a captured frame; gzipped or not."""
+    if data[:4] in MAGIC:
+        return True
+    try:
+        first = _unzipped(data, most=1 << 24).lstrip().partition(b"\n")[0]
+        row = json.loads(first)
+        return isinstance(row, dict) and "dir" in row and "hex" in row
+    except (ValueError, InputError, RecursionError):
+        return False
+
+
+def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Frame]:
+    """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
+    responses api_key and api_version. There `run` and `conn` tell connections apart.
+
+    A response is of its request's API and version. A gap in a network capture stands in its place, as a fault.
+    Raises InputError for a line that is no frame, CaptureError.
+    """
+    rows = list(_network(data, port, registry) if data[:4] in MAGIC else _lines(data))
+    asked: dict[tuple[str, bytes], tuple[int, int]] = {}
+    for connection, frame in rows:
+        if frame.fault:
+            yield frame
+            continue
+        number = frame.data[4:8] if frame.is_request else frame.data[:4]
+        if frame.is_request:
+            key, version = frame.data[:2], frame.data[2:4]
+            asked[connection, number] = (
+                int.from_bytes(key, "big", signed=True),
+                int.from_bytes(version, "big", signed=True),
+            )
+            yield frame
+        else:
+            yield frame if frame.api else frame._replace(api=asked.get((connection, number)))
+
+
+def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, Frame]]:
+    """In the order of time: what stands behind a gap is found late."""
+    found = sorted(network_frames(BytesIO(data), port, registry), key=lambda each: each.time)
+    for number, each in enumerate(found, 1):
+        title = f"frame {number}, {'request' if each.is_request else 'response'}, {each.connection}"
+        if isinstance(each, NetworkGap):
+            yield each.connection, Frame(number, title, b"", fault=str(each))
+        else:
+            yield each.connection, Frame(number, title, each.data, each.is_request)
+
+
+def _lines(data: bytes) -> Iterator[tuple[str, Frame]]:
+    for number, line in enumerate(_unzipped(data).splitlines(), 1):
+        if line.strip():
+            yield _row(number, line)
+
+
+def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
+    """Those whose numbers are in a text such as `1,4-6,9-`; None is all. Raises click.BadParameter for other texts."""
+    if only is None:
+        return frames
+    ranges = [_range(each, only) for each in only.split(",")]
+    return _chosen(frames, ranges, only)
+
+
+def _chosen(frames: Iterator[Frame], ranges: list[tuple[int, int]], only: str) -> Iterator[Frame]:
+    number = 0
+    is_any = False
+    for frame in frames:
+        number = frame.number
+        if any(low <= number <= high for low, high in ranges):
+            is_any = True
+            yield frame
+    if not is_any:
+        raise InputError(f"--only {only}: there are {number} frames")
+
+
+def _range(text: str, only: str) -> tuple[int, int]:
+    low, dash, high = text.strip().partition("-")
+    if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in (low, high or low)):
+        raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
+    return int(low), int(high) if high else (sys.maxsize if dash else int(low))
+
+
+def _unzipped(data: bytes, most: int = 0) -> bytes:
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        return zlib.decompressobj(31).decompress(data, most) if most else gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"captured frames: can't be unpacked: {error}") from None
+
+
+def _row(number: int, line: bytes) -> tuple[str, Frame]:
+    try:
+        row = json.loads(line)
+        is_request = {"req": True, "resp": False}[row["dir"]]
+        data = bytes.fromhex(row["hex"])
+        has_api = row.get("api_key") is not None and row.get("api_version") is not None
+        api = (int(row["api_key"]), int(row["api_version"])) if has_api and not is_request else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"captured frames: line {number} is no captured frame: {error!r}") from None
+    client = row.get("client_label")
+    who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
+    title = f"frame {number}, {'request' if is_request else 'response'}{who}"
+    return f"{row.get('run')} {row.get('conn')}", Frame(number, title, data, is_request, api)

@@ -1,0 +1,157 @@
+"""Bytes in the forms in which people have them: raw, or as text that a tool printed.
+
+A form is told by its characters: text that is a dump, hex or base64 from its
+first to its last character is taken as that, all else is bytes. The bytes of
+real messages hold zeros; so they are not mistaken for text.
+
+    hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
+    dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
+    escaped   \\x00\\x0c or 0x00, 0x0c (C and Wireshark), or a bytes literal of Python
+    base64    both alphabets, with padding
+"""
+
+import ast
+import base64
+import re
+from collections.abc import Callable
+from typing import Final
+
+from tagwire_cli.input.bytes import InputError
+
+__all__ = ["FORMS", "bytes_of", "form_of"]
+
+_DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
+_DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
+_DUMP_WIDTH: Final = 16
+_HEX_BREAKS: Final = re.compile(r"[\s:,-]+")
+_ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
+_ESCAPED_REST: Final = re.compile(r"[\s,;\"'{}()\[\]\\]*")
+_C_ARRAY: Final = re.compile(r"[^{}=]*=\s*\{([^{}]*)\}.*", re.DOTALL)
+_C_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
+_LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
+
+
+def form_of(data: bytes) -> str:
+    """Which of `FORMS` it is; binary where it is no text of the others."""
+    text = _text(data)
+    if text is None or not text.strip():
+        return "binary"
+    for name in ("escaped", "dump", "hex", "base64"):
+        is_cut = name == "base64" and len("".join(text.split())) % 4
+        try:
+            if not is_cut and _PARSERS[name](text):
+                return name
+        except InputError:
+            continue
+    return "binary"
+
+
+def bytes_of(data: bytes, form: str) -> bytes:
+    """The bytes that `data` says in a form; `auto` finds the form out. Raises InputError, with line and column."""
+    name = form_of(data) if form == "auto" else form
+    if name == "binary":
+        return data
+    text = _text(data)
+    if text is None:
+        raise InputError(f"{name} input: it holds bytes that are no text")
+    return _PARSERS[name](text)
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return text if all(each.isprintable() or each in "\r\n\t" for each in text) else None
+
+
+def _hex(text: str) -> bytes:
+    digits = _HEX_BREAKS.sub("", text.removeprefix("0x"))
+    wrong = re.search(r"[^0-9a-fA-F\s:,-]", text.removeprefix("0x"))
+    if wrong:
+        _refuse("hex", text, wrong.start(), f"{wrong[0]!r} is no hex digit")
+    if len(digits) % 2:
+        _refuse("hex", text, len(text.rstrip()) - 1, f"the last of {len(digits)} digits has no partner")
+    return bytes.fromhex(digits)
+
+
+def _base64(text: str) -> bytes:
+    packed = "".join(text.split()).replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
+    except ValueError as error:  # binascii.Error is one
+        raise InputError(f"base64 input: {error}") from None
+
+
+def _escaped(text: str) -> bytes:
+    if _LITERAL.fullmatch(text):
+        try:
+            value = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError):
+            value = None
+        if isinstance(value, bytes):
+            return value
+    bare = _C_COMMENT.sub("", text)
+    if array := _C_ARRAY.fullmatch(bare):
+        bare = array[1]
+    rest = _ESCAPED.sub("", bare)
+    if not _ESCAPED_REST.fullmatch(rest) or not _ESCAPED.search(bare):
+        raise InputError(r"escaped input: \x00\x0c, 0x00, 0x0c or a bytes literal of Python was expected")
+    return bytes.fromhex("".join(_ESCAPED.findall(bare)))
+
+
+def _dump(text: str) -> bytes:
+    """Offsets say how many bytes each line has, which tells bytes from the text beside them."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
+        raise InputError("dump input: one line whose first group is not set apart; is it hex?")
+    data = bytearray()
+    previous = b""
+    for place, (number, line) in enumerate(lines):
+        if line.strip() == "*":  # xxd -a and hexdump: more lines like the last
+            previous = bytes(data[-_DUMP_WIDTH:])
+            continue
+        match = _DUMP_LINE.fullmatch(line)
+        if match is None:
+            raise InputError(f"dump input: line {number}: {line.strip()[:40]!r} has no offset in hex before its bytes")
+        offset = int(match["offset"], 16)
+        while previous and len(data) < offset:
+            data += previous
+        previous = b""
+        if offset != len(data):
+            raise InputError(f"dump input: line {number}: offset {offset:#x}, but {len(data)} bytes stand above it")
+        behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
+        # xxd ends its bytes with two blanks; others have these between them too, but never more than 16 bytes a line.
+        widest = len(line) if match["colon"] else _DUMP_WIDTH
+        most = int(behind["offset"], 16) - offset if behind else widest
+        data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
+    if len(data) == 0:
+        raise InputError("dump input: there are no bytes behind the offsets")
+    return bytes(data)
+
+
+def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
+    """The bytes between an offset and the text beside them: at most so many, none behind a gap wider than `gap`."""
+    found = bytearray()
+    place = 0
+    while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):
+        if found and len(match["gap"].expandtabs()) > gap:
+            break
+        found += bytes.fromhex(match["bytes"])
+        place = match.end()
+    return bytes(found[:most])
+
+
+def _refuse(form: str, text: str, at: int, what: str) -> None:
+    line = text.count("\n", 0, at) + 1
+    raise InputError(f"{form} input: line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
+
+
+_PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
+    "hex": _hex,
+    "dump": _dump,
+    "escaped": _escaped,
+    "base64": _base64,
+}
+FORMS: Final = ("binary", *_PARSERS)
+"""What `bytes_of` takes beside `auto`."""

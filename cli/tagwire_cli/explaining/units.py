@@ -1,0 +1,172 @@
+"""Which bytes are explained as what: from the words of the command line to one `Explained` for each unit of the input.
+
+A unit is a message, a frame, or a batch. Units are read one
+after the other and do not know each other: where one is at fault, the next is
+read all the same, as long as its place is known.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.frames.registry import Registry
+from tagwire.guessing.candidates import guess
+from tagwire.limits import Limits
+from tagwire.records.format_set import FormatSet
+from tagwire_cli.arguments.packages import find_message, find_response, require_version
+from tagwire_cli.explaining.explained import Explained, explained
+from tagwire_cli.explaining.frame_sources import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
+from tagwire_cli.explaining.input_encodings import bytes_of
+
+__all__ = ["KINDS", "Asked", "Input", "explain_units", "way_of"]
+
+KINDS = ("message", "request", "response", "format", "guess", "capture")
+
+Way = Callable[[Frame], Explained]
+
+
+class Asked(NamedTuple):
+    """What the bytes are said to be."""
+
+    registry: Registry
+    kind: str
+    """One of `KINDS`."""
+    words: Sequence[str]
+    """The arguments: what names the message, and behind it the file."""
+    formats: FormatSet
+    records: str | None
+    """The format of the records in messages; None: the one that the spec of each names."""
+    opens_records: bool
+    strict: bool
+    limits: Limits
+
+
+class Input(NamedTuple):
+    """How the bytes come."""
+
+    data: bytes
+    form: str
+    has_sizes: bool
+    only: str | None
+    port: int
+    """Where the brokers of a network capture listen."""
+
+
+def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
+    """How to explain a unit, and the words behind those that say so. Raises click.UsageError.
+
+    None for batches: where one ends is known when it was read.
+    """
+    if asked.kind in ("message", "response"):
+        return _of_version(asked)
+    ways: dict[str, Way] = {
+        "request": lambda frame: _as_request(asked, frame),
+        "guess": lambda frame: _guessed(asked, frame),
+        "capture": lambda frame: _captured(asked, frame),
+    }
+    return ways.get(asked.kind), asked.words
+
+
+def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, Iterator[Explained]]:
+    """Whether the input is many frames, and what each is. Raises InputError, click.UsageError."""
+    data = given.data
+    if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
+        frames = captured_frames(data, given.port, asked.registry)
+        return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
+    data = bytes_of(data, given.form)
+    if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
+        return True, _each(wanted(stream_frames(data), given.only), way)
+    if given.only is not None:
+        raise click.UsageError("--only is for many frames: with --frames or --capture.")
+    return False, _batches(asked, data) if way is None else iter([way(Frame(1, "", data))])
+
+
+def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
+    """Every frame explained; an error is told in its place."""
+    while True:
+        try:
+            frame = next(frames, None)
+        except DecodeError as error:  # of a size: what follows can't be found
+            yield Explained("", (), error=str(error))
+            return
+        if frame is None:
+            return
+        try:
+            yield way(frame)
+        except TagwireError as error:  # an API or a version that the package lacks
+            yield Explained(frame.title, (), error=str(error))
+
+
+def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
+    """How to trace a message or a response, and the words behind its name and version."""
+    is_response = asked.kind == "response"
+    if len(asked.words) < 2:
+        wanted = "API VERSION" if is_response else "MESSAGE VERSION, --request, --response API VERSION, or --guess"
+        raise click.UsageError(f"say what the bytes are: {wanted}.")
+    name, version_text, *files = asked.words
+    if not (version_text.isascii() and version_text.isdigit() and len(version_text) < 20):
+        raise click.BadParameter(f"{version_text!r} is no version number", param_hint="VERSION")
+    version = int(version_text)
+    message = find_response(asked.registry, name) if is_response else find_message(asked.registry, name)
+    if not is_response:
+        require_version(message, version)
+        return (
+            lambda frame: _opened(
+                asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
+            ),
+            files,
+        )
+    api_key = message.API_KEY
+    assert api_key is not None, "a response has an API key"
+    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
+        require_version(message, version)
+    return lambda frame: _as_response(asked, frame, (api_key, version)), files
+
+
+def _as_request(asked: Asked, frame: Frame) -> Explained:
+    return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
+
+
+def _as_response(asked: Asked, frame: Frame, api: tuple[int, int]) -> Explained:
+    seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
+    return _opened(asked, frame, seen)
+
+
+def _opened(asked: Asked, frame: Frame, seen: Trace) -> Explained:
+    """A message or frame, with its records opened."""
+    _open(asked, seen)
+    return Explained(frame.title, (seen,))
+
+
+def _open(asked: Asked, seen: Trace) -> None:
+    if asked.opens_records and seen.message_name in asked.registry:
+        from tagwire.records.opening import open_records
+
+        message = asked.registry[seen.message_name]
+        open_records(seen, message, format=asked.records, strict=asked.strict, limits=asked.limits)
+
+
+def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
+    """Each batch, up to the first that is at fault."""
+    from tagwire.records.tracing import trace_batches
+
+    for seen in trace_batches(data, asked.formats, strict=asked.strict, limits=asked.limits):
+        yield Explained("", (seen,))
+
+
+def _guessed(asked: Asked, frame: Frame) -> Explained:
+    found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
+    for seen in found.traces:
+        _open(asked, seen)
+    return found
+
+
+def _captured(asked: Asked, frame: Frame) -> Explained:
+    if frame.fault:
+        return Explained(frame.title, (), error=frame.fault)
+    if frame.is_request:
+        return _as_request(asked, frame)
+    return _as_response(asked, frame, frame.api) if frame.api else _guessed(asked, frame)

@@ -1,0 +1,1 @@
+"""What commands read: bytes, hex and JSON, frames out of streams, captured traffic."""

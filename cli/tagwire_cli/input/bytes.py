@@ -1,0 +1,66 @@
+"""Bytes as commands get them: from standard input or a file, raw or as hex text."""
+
+import contextlib
+import string
+from collections.abc import Generator
+from typing import IO, Final, NoReturn
+
+import click
+
+from tagwire.errors import TagwireError
+
+__all__ = ["InputError", "from_hex", "open_input", "read_bytes"]
+
+_BLANKS: Final = string.whitespace.encode()
+_DIGITS: Final = string.hexdigits.encode()
+
+
+class InputError(TagwireError):
+    """Input that is not what the command reads: no hex, no JSON, or not readable at all."""
+
+
+def read_bytes(file: str, *, is_hex: bool) -> bytes:
+    """All of `file` (`-` is standard input); as hex text, white space in it does not count. Raises InputError."""
+    with open_input(file) as stream:
+        data = stream.read()
+    return from_hex(data) if is_hex else data
+
+
+@contextlib.contextmanager
+def open_input(file: str) -> Generator[IO[bytes]]:
+    """`file` to read bytes from (`-` is standard input). Raises InputError, for what fails while it is read too."""
+    try:
+        opened = click.open_file(file, "rb")
+    except RuntimeError:  # how click says that a program was started without it
+        raise InputError("standard input is closed") from None
+    except OSError as error:
+        raise InputError(f"{file}: can't be read: {error.strerror}") from None
+    with opened as stream:
+        try:
+            yield stream
+        except OSError as error:
+            raise InputError(f"{file}: can't be read: {error.strerror}") from None
+
+
+def from_hex(text: bytes) -> bytes:
+    """The bytes that hex text says; white space in it does not count. Raises InputError with line and column."""
+    digits = text.translate(None, _BLANKS)
+    try:
+        return bytes.fromhex(digits.decode("ascii"))
+    except ValueError:
+        _refuse_hex(text)
+
+
+def _refuse_hex(text: bytes) -> NoReturn:
+    """Say which character is at fault: one that is no digit, else the last digit, which has no partner."""
+    wrong = text.translate(None, _BLANKS + _DIGITS)
+    at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
+    line = text.count(b"\n", 0, at) + 1
+    column = at - text.rfind(b"\n", 0, at)
+    if wrong:
+        shown = repr(chr(wrong[0])) if wrong[0] < 0x80 else f"byte 0x{wrong[0]:02x}"
+        raise InputError(f"hex input: line {line}, column {column}: {shown} is no hex digit")
+    count = len(text.translate(None, _BLANKS))
+    raise InputError(
+        f"hex input: line {line}, column {column}: the last of {count} digits has no partner; a byte has two digits"
+    )

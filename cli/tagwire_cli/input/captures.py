@@ -1,0 +1,105 @@
+"""Captured traffic: files of frames that real programs sent, and reading them back and forth.
+
+A capture file has one JSON object a line, gzipped or not:
+
+    {"run", "conn", "client_label", "client_id", "dir": "req" | "resp",
+     "api_key", "api_version", "correlation_id", "hex"}
+
+`hex` is a frame without its size; a response has the API key and the version of
+its request. Beside the file there may be `sender_faults.json`, an object from
+the sha256 of `dir` and `hex` to a text: frames whose sender erred, which are to
+be refused, and how it erred.
+"""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import TagwireError
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+
+__all__ = ["Capture", "message_of", "read_captures", "read_faults", "round_trip"]
+
+_FAULTS: Final = "sender_faults.json"
+_GZIP: Final = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A frame that was sent, and by whom; for a response, by whom it was asked for."""
+
+    client: str
+    is_request: bool
+    api_key: int
+    version: int
+    data: bytes
+
+    @property
+    def digest(self) -> str:
+        """What `sender_faults.json` knows it by."""
+        direction = "req" if self.is_request else "resp"
+        return sha256(f"{direction}{self.data.hex()}".encode()).hexdigest()
+
+
+def read_captures(path: Path) -> list[Capture]:
+    """The frames of a capture file. Raises TagwireError, with the line, for a file that is none."""
+    captures = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            captures.append(_capture(json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise TagwireError(f"{path}: line {number} is no captured frame: {error!r}") from None
+    return captures
+
+
+def _lines(path: Path) -> Sequence[bytes]:
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if data.startswith(_GZIP) else data).splitlines()
+    except (OSError, EOFError) as error:
+        raise TagwireError(f"{path}: can't be read: {error}") from None
+
+
+def _capture(row: Mapping[str, Any]) -> Capture:
+    return Capture(
+        client=str(row["client_label"]),
+        is_request={"req": True, "resp": False}[row["dir"]],
+        api_key=int(row["api_key"]),
+        version=int(row["api_version"]),
+        data=bytes.fromhex(row["hex"]),
+    )
+
+
+def read_faults(captures: Path) -> dict[str, str]:
+    """The senders' faults that are listed beside a capture file, by digest; none if there is no list."""
+    path = captures.with_name(_FAULTS)
+    try:
+        faults = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise TagwireError(f"{path}: can't be read: {error}") from None
+    if not isinstance(faults, dict):
+        raise TagwireError(f"{path}: a JSON object of digests and texts was expected")
+    return {str(digest): str(text) for digest, text in faults.items()}
+
+
+def message_of(registry: "Registry", capture: Capture) -> "type[Message]":
+    """The class of a frame's message. Raises UnknownMessageError for an API that the package lacks."""
+    return registry.find("request" if capture.is_request else "response", capture.api_key)
+
+
+def round_trip(registry: "Registry", capture: Capture) -> bytes:
+    """The frame decoded strictly, header and body, and encoded again. Raises TagwireError where it is refused."""
+    if capture.is_request:
+        frame = registry.decode_request(capture.data)
+        return registry.encode_request(frame.message, frame.version, header=frame.header)
+    frame = registry.decode_response(capture.data, capture.api_key, capture.version)
+    return registry.encode_response(frame.message, frame.version, header=frame.header)

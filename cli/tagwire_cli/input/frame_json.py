@@ -1,0 +1,159 @@
+"""Whole frames as JSON and back: what `decode --frame` prints and `encode --frame` takes.
+
+A frame of a connection is an object that says all that `encode` needs:
+
+    {"message": "MetadataRequest", "version": 12, "header": {...}, "body": {...}}
+
+`header` may be left out, or have some of its fields: the rest are their
+defaults, and API key and version follow from the message. A frame that could
+not be read is `{"raw": base64, "error": text}`; `raw` is written as it is, so
+that a stream with a fault in it comes out as it went in. Messages that a
+protocol frames by their size alone (`message`) are their bodies, without an
+object around them. Pure functions; streams and errors of places are elsewhere.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.text_format import near, shown
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.limits import Limits
+    from tagwire.message import Message
+
+    Decoder = Callable[[bytes], Any]
+    """A frame without its size, to JSON. Raises TagwireError."""
+    Encoder = Callable[[Any], bytes]
+    """JSON to a frame without its size. Raises TagwireError."""
+
+__all__ = ["KINDS", "message_decoder", "message_encoder", "raw_json", "request_decoder", "response_decoder"]
+__all__ += ["body_encoder", "frame_encoder"]
+
+KINDS: Final = ("request", "response", "message")
+"""What can be framed: a header and a request, a header and a response, a message without a header."""
+
+_KEYS: Final = ("message", "version", "header", "body")
+
+
+def request_decoder(registry: "Registry", *, style: str, strict: bool, limits: "Limits") -> "Decoder":
+    """Requests, whose headers say which they are."""
+
+    def decode(data: bytes) -> Any:
+        frame = registry.decode_request(data, strict=strict, limits=limits)
+        return _as_json(frame.header, frame.message, frame.version, style)
+
+    return decode
+
+
+def response_decoder(
+    registry: "Registry", asked: "Callable[[bytes], tuple[int, int]]", *, style: str, strict: bool, limits: "Limits"
+) -> "Decoder":
+    """Responses; `asked` says for a frame which API and version its request had."""
+
+    def decode(data: bytes) -> Any:
+        frame = registry.decode_response(data, *asked(data), strict=strict, limits=limits)
+        return _as_json(frame.header, frame.message, frame.version, style)
+
+    return decode
+
+
+def message_decoder(message: "type[Message]", version: int, *, style: str, strict: bool, limits: "Limits") -> "Decoder":
+    """Messages of one version without headers."""
+    return lambda data: message.decode(data, version, strict=strict, limits=limits).to_json(version, style=style)
+
+
+def raw_json(data: bytes, error: TagwireError) -> dict[str, str]:
+    """A frame that could not be read."""
+    return {"raw": base64.b64encode(data).decode(), "error": str(error)}
+
+
+def message_encoder(message: "type[Message]", version: int) -> "Encoder":
+    """The other way of `message_decoder`."""
+    return lambda value: message.from_json(value, version).encode(version)
+
+
+def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
+    """Bodies of one version, each behind a header of defaults."""
+    return lambda value: _encoded(registry, message, version, {}, value)
+
+
+def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
+    """The objects that this module is about, of requests or of responses."""
+
+    def encode(value: Any) -> bytes:
+        if not isinstance(value, dict):
+            raise TagwireError(f"{shown(value)} is no frame: an object with {', '.join(_KEYS)} was expected")
+        if "raw" in value:
+            return _raw(value["raw"])
+        _check_keys(value)
+        message = _message(registry, kind, value["message"])
+        version = _version(message, value["version"])
+        return _encoded(registry, message, version, value.get("header", {}), value["body"])
+
+    return encode
+
+
+def _as_json(header: "Message", message: "Message", version: int, style: str) -> dict[str, Any]:
+    """The object; the header is lossless in every style."""
+    return {
+        "message": message.NAME,
+        "version": version,
+        "header": header.to_json(message.header_version(version)),
+        "body": message.to_json(version, style=style),
+    }
+
+
+def _encoded(registry: "Registry", message: "type[Message]", version: int, fields: Any, value: Any) -> bytes:
+    header_version = message.header_version(version)
+    if message.KIND == "request":
+        facts = {"requestApiKey": message.API_KEY, "requestApiVersion": version}
+        header = _header(registry.request_header, header_version, facts, fields)
+        return registry.encode_request(message.from_json(value, version), version, header=header)
+    header = _header(registry.response_header, header_version, {}, fields)
+    return registry.encode_response(message.from_json(value, version), version, header=header)
+
+
+def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
+    """A header of what is given, what follows from the message, and defaults."""
+    if not isinstance(fields, dict):
+        raise TagwireError(f"header: {shown(fields)} is no JSON object")
+    defaults = cls().to_json(version)
+    known = {name: value for name, value in facts.items() if name in defaults}
+    return cls.from_json({**defaults, **known, **fields}, version)
+
+
+def _check_keys(value: dict[str, Any]) -> None:
+    for key in value:
+        if key not in _KEYS:
+            raise TagwireError(f"a frame has no key {shown(key)}{near(key, list(_KEYS))}; it has {', '.join(_KEYS)}")
+    for key in ("message", "version", "body"):
+        if key not in value:
+            raise TagwireError(f"the key {key!r} is missing; a frame has {', '.join(_KEYS)}")
+
+
+def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
+    if not isinstance(name, str):
+        raise TagwireError(f"message: {shown(name)} is no name")
+    message = registry[name]
+    if kind != message.KIND:
+        raise TagwireError(f"{message.NAME} is a {message.KIND}, and --frame {kind} writes {kind}s")
+    return message
+
+
+def _version(message: "type[Message]", version: Any) -> int:
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise TagwireError(f"version: {shown(version)} is no version number")
+    if version not in message.VERSIONS:
+        raise TagwireError(f"{message.NAME} has no version {shown(version)}; supported versions are {message.VERSIONS}")
+    return version
+
+
+def _raw(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise TagwireError(f"raw: {shown(text)} is no base64") from None

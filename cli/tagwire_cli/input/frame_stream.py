@@ -1,0 +1,71 @@
+"""Frames and lines of hex out of a stream, each with its place, as they come.
+
+What is read is handed on before more is waited for: the other end of the pipe
+may be a connection that somebody watches. An error is told with the number of
+the frame or line that it is about (`at`).
+"""
+
+import contextlib
+from collections.abc import Generator, Iterator
+from typing import IO, TYPE_CHECKING, Final
+
+from tagwire.errors import TagwireError
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
+from tagwire_cli.input.bytes import InputError, from_hex, open_input, read_bytes
+
+if TYPE_CHECKING:
+    from tagwire.limits import Limits
+
+__all__ = ["at", "frames", "hex_lines"]
+
+_CHUNK: Final = 1 << 16
+
+
+@contextlib.contextmanager
+def at(place: str) -> Generator[None]:
+    """Errors of the data inside begin with the place."""
+    try:
+        yield
+    except TagwireError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
+    """The frames of a stream, without their sizes. Raises InputError where it is cut off or has no such size."""
+    splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
+    number = 1
+    for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
+        splitter.feed(chunk)
+        whole = iter(splitter)
+        while True:
+            offset = splitter.offset
+            with at(f"frame {number}"):
+                frame = next(whole, None)
+            if frame is None:
+                break
+            yield f"frame {number} at byte {offset}", frame
+            number += 1
+    with at(f"frame {number}"):
+        splitter.close()
+
+
+def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
+    """The bytes of each line of hex text; an empty line has none."""
+    with open_input(file) as stream:
+        for number, line in enumerate(stream, 1):
+            with at(f"line {number}"):
+                data = from_hex(line)
+            yield f"line {number}", data
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    with open_input(file) as stream:
+        while chunk := _some(stream):
+            yield chunk
+
+
+def _some(stream: IO[bytes]) -> bytes:
+    """What is there, and at least a byte of it unless the stream has ended."""
+    read = getattr(stream, "read1", stream.read)
+    found: bytes = read(_CHUNK)
+    return found

@@ -1,0 +1,94 @@
+"""JSON as commands get it: one value, values one behind the other, or a value a line.
+
+Stricter than Python's reader where its leniency would lose something: a key that
+stands twice in an object, NaN and infinities are refused.
+"""
+
+import contextlib
+import json
+from collections.abc import Generator, Iterator
+from typing import Any, Final, NoReturn
+
+from tagwire.text_format import shown
+from tagwire_cli.input.bytes import InputError, open_input, read_bytes
+
+__all__ = ["json_lines", "json_values", "read_json"]
+
+_BLANKS: Final = " \t\r\n"
+
+
+def read_json(file: str = "-") -> Any:
+    """The JSON value of `file`. Raises InputError with line and column."""
+    text = _decoded(read_bytes(file, is_hex=False))
+    with _errors():
+        return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+
+
+def json_values(file: str) -> Iterator[tuple[str, Any]]:
+    """JSON values with any white space between them, as `decode` prints them without --jsonl; with their numbers."""
+    text = _decoded(read_bytes(file, is_hex=False))
+    decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+    end, number = _behind_blanks(text, 0), 0
+    while end < len(text):
+        with _errors():
+            value, end = decoder.raw_decode(text, end)
+        number += 1
+        yield f"frame {number}", value
+        end = _behind_blanks(text, end)
+
+
+def json_lines(file: str) -> Iterator[tuple[str, Any]]:
+    """The JSON value of each line that is not blank, with the line's number, as the lines come."""
+    with open_input(file) as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                yield f"line {number}", _value_of_line(line, number)
+
+
+def _value_of_line(line: bytes, number: int) -> Any:
+    text = _decoded(
+        line, f"line {number}, "
+    ).rstrip()  # else what is missing at its end would be missed in the next line
+    with _errors(number):
+        return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+
+
+def _decoded(data: bytes, where: str = "") -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{data[error.start]:02x} at byte {error.start}"
+        raise InputError(f"JSON input: {where}{found} is not UTF-8") from None
+
+
+@contextlib.contextmanager
+def _errors(line: int = 1) -> Generator[None]:
+    """What Python's reader raises, as InputError; the text that it reads begins in this line."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise InputError(f"JSON input: {place}: {error.msg}") from None
+    except RecursionError:
+        raise InputError("JSON input: nested more deeply than any message") from None
+    except ValueError:  # Python's bound for the digits of one number
+        raise InputError("JSON input: a number of more digits than any field has") from None
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANKS:
+        at += 1
+    return at
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise InputError(f"JSON input: the key {shown(key)} stands twice in one object")
+        made[key] = value
+    return made
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InputError(f"JSON input: {name} is no JSON value; write it as the text {json.dumps(name)}")

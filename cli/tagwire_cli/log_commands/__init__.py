@@ -1,1 +1,0 @@
-"""The commands of `tagwire log`: a module for each."""

@@ -1,0 +1,69 @@
+"""Specs of designs from paths, and how findings about them are told."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.output.diagnostics import summary
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.reports import FORMATS, of_design, print_github, print_sarif
+from tagwire_cli.output.tables import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.designs.design_rules import Finding
+    from tagwire_generator.model import MessageSpec
+
+__all__ = ["output_options", "read_design", "refuse_unjudged", "tell"]
+
+
+def read_design(path: str) -> "tuple[MessageSpec, ...]":
+    """The specs of a file or a folder, read with the options of their set; registers are left out.
+
+    Raises SpecError for a spec with errors.
+    """
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import find_root
+    from tagwire_generator.project.settings import load as load_settings
+    from tagwire_generator.project.spec_files import SpecFile, find_specs
+    from tagwire_generator.reading.spec import load, read_file
+
+    place = Path(path)
+    spec_set = load_settings(find_root(Path.cwd())).set_of(place)
+    options = spec_set.options if spec_set else SpecOptions()
+    found: list[MessageSpec] = []
+    for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
+        result = read_file(each.path, component=each.component, options=options)
+        if result.register is None:  # it is no design of bytes
+            found.append(result.message or load(each.path, component=each.component, options=options))
+    return tuple(found)
+
+
+def refuse_unjudged(path: str, what: str) -> None:
+    """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
+    raise click.UsageError(f"{path} has {what}. `tagwire validate` holds all specs against the rules of the language.")
+
+
+def output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--format`, and `--json`, which is short for one of them."""
+    command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
+    choice = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+    return choice(command)
+
+
+def tell(findings: "Sequence[Finding]", form: str, looked_at: str) -> None:
+    """Print the findings, and as text what was looked at; exit status 1 if one of them is an error."""
+    if form == "json":
+        write_json([finding.as_dict() for finding in findings])
+    elif form == "github":
+        print_github([of_design(finding) for finding in findings])
+    elif form == "sarif":
+        print_sarif([of_design(finding) for finding in findings])
+    else:
+        for finding in findings:
+            place = f"{finding.path}: " if finding.path else ""
+            say(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
+        say(f"{summary(findings)} in {looked_at}", err=True)
+    if any(finding.severity == "error" for finding in findings):
+        raise click.exceptions.Exit(1)

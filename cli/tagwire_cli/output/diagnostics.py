@@ -1,0 +1,101 @@
+"""How problems and errors are shown: as text with place and caret, or as JSON.
+
+The text of a problem is made by the generator (`tagwire_generator.diagnostics.problems`);
+here it only gets its colours. rich decides whether there are any: not if the
+stream is no terminal, nor with NO_COLOR. It is imported for terminals only,
+because a hook that reads a pipe need not wait for it.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from tagwire.errors import SpecError, TagwireError
+from tagwire_cli.output.echo import say, say_error
+
+if TYPE_CHECKING:
+    from tagwire_generator.diagnostics.problems import Problem
+
+__all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
+
+
+class _Stream(Protocol):
+    def isatty(self) -> bool: ...
+
+
+class _Graded(Protocol):
+    @property
+    def severity(self) -> str: ...
+
+
+_COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+
+
+def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
+    """Each problem with its source line and caret, a blank line between them."""
+    from tagwire_generator.diagnostics.problems import render
+
+    stream = sys.stderr if err else sys.stdout
+    texts = [render(problem) for problem in problems]
+    if not is_coloured(stream):
+        if texts:
+            say("\n\n".join(texts), err=err, lines=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, soft_wrap=True, highlight=False)
+    for number, (problem, text) in enumerate(zip(problems, texts, strict=True)):
+        shown = Text(text)
+        colour = _COLOURS[problem.severity]
+        shown.stylize("bold", 0, len(problem.file))
+        shown.highlight_words([f"{problem.severity} {problem.rule}"], colour)
+        if text.endswith("^"):
+            shown.stylize(colour, len(text) - 1)
+        if number:
+            console.print()
+        console.print(shown)
+
+
+def print_json(problems: Sequence["Problem"]) -> None:
+    """A JSON list of {rule, severity, file, line, column, message} on standard output."""
+    from tagwire_cli.output.tables import write_json  # which needs to know of terminals from here
+
+    write_json([problem.as_dict() for problem in problems])
+
+
+def print_error(error: TagwireError) -> int:
+    """Say an error on standard error; gives the exit status that belongs to it."""
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.project.settings import SettingsError
+
+    problems = [each for each in getattr(error, "problems", ()) if isinstance(each, Problem)]
+    if problems:
+        print_problems(problems, err=True)
+    else:
+        place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
+        say_error(f"{place}{error}")
+    return 2 if isinstance(error, SettingsError) else 1
+
+
+def count(number: int, noun: str) -> str:
+    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{number} {noun}{ending}"
+
+
+def summary(problems: Sequence[_Graded]) -> str:
+    """`2 errors, 1 warning`, or `no problems`. They are those of specs, or findings about designs."""
+    found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
+    return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
+
+
+def is_coloured(stream: _Stream | None) -> bool:
+    """Whether a stream is a terminal whose user has not set NO_COLOR."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: _Stream | None) -> bool:
+    """Whether a stream is one; None is one that was closed at the start."""
+    return stream is not None and stream.isatty()

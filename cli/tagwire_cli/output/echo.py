@@ -1,0 +1,37 @@
+"""The door to the terminal: names, paths and values of others can't steer it, nor forge a line of ours.
+
+A folder may be called `\\x1b[2J`, or hold a line break and what looks like a
+finding. So every text is printed by `say`, which shows as an escape what does
+not print. Exact bytes go through `tagwire_cli.output.write_bytes`.
+"""
+
+import sys
+
+import click
+
+from tagwire.text_format import printable
+
+__all__ = ["say", "say_error", "say_patch", "shown_value"]
+
+
+def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
+    """Print a text as one line; with `lines` its line breaks and tabs are ours, and stay."""
+    click.echo(printable(str(text), keep="\n\t" if lines else ""), err=err)
+
+
+def say_error(error: object) -> None:
+    """An error, on standard error; where it has several lines the others are set in, so that none looks like ours."""
+    first, *more = str(error).split("\n")
+    for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
+        click.echo(printable(line, keep="\t"), err=True)
+
+
+def say_patch(text: str) -> None:
+    """A unified diff, exactly as it is; a terminal gets escapes for what does not print."""
+    is_watched = sys.stdout is not None and sys.stdout.isatty()
+    click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False)
+
+
+def shown_value(value: object) -> object:
+    """For pages, what a template puts into them: `finalize` of jinja2, which asks for every value."""
+    return printable(value, keep="\n\t") if type(value) is str else value  # not Markup, which is ours

@@ -1,0 +1,126 @@
+"""How findings about changes are shown: as paragraphs with their proof, as JSON, as reports for others.
+
+A paragraph is the place, the rule and the sentence; the line of the spec; and
+for what breaks bytes the value that shows it, its old and new bytes, and those
+of one side as the other side's reader goes through them.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from textwrap import indent, wrap
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from tagwire.text_format import printable, printable_json
+from tagwire_cli.output.diagnostics import count, is_coloured
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.reports import Report, of_change
+
+if TYPE_CHECKING:
+    from tagwire_generator.evolution import Finding, Proof
+    from tagwire_generator.evolution.exemptions import Excused
+
+__all__ = ["excused_text", "finding_text", "findings_summary", "print_findings", "report_of"]
+
+_COLOURS: Final = {"error": "bold red", "wire": "bold red", "semantic": "bold red", "source": "bold yellow"}
+_INDENT: Final = "    "
+_WIDTH: Final = 112
+
+
+def print_findings(texts: Sequence[tuple[str, str]]) -> None:
+    """Paragraphs on standard output, each with the severity that gives its colour."""
+    if not is_coloured(sys.stdout):
+        if texts:
+            say("\n\n".join(text for text, _ in texts), lines=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    for number, (text, severity) in enumerate(texts):
+        head, line_end, body = text.partition("\n")
+        shown = Text(head, style="bold")
+        shown.highlight_words([f" {severity} "], _COLOURS.get(severity, "bold cyan"))
+        console.print(*([Text()] if number else []), shown.append(line_end + body, "not bold"), sep="\n")
+
+
+def finding_text(finding: "Finding") -> str:
+    """A finding as a paragraph."""
+    text = (
+        _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
+    )
+    return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
+
+
+def _placed_text(finding: "Finding") -> str:
+    """The finding with its place, line and caret, as all problems of specs are shown."""
+    from tagwire_generator.diagnostics.problems import Problem, render
+
+    problem = Problem(
+        rule=finding.rule,
+        severity=cast(Any, finding.severity),  # shown as it is
+        file=finding.file,
+        line=finding.line,
+        column=finding.column,
+        message=f"{_subject(finding)}{finding.message}",
+        source_line=finding.source_line,
+    )
+    return render(problem)
+
+
+def _prefix(finding: "Finding") -> str:
+    place = f"{finding.file}: " if finding.file else ""
+    return f"{place}{finding.severity} {finding.rule}: "
+
+
+def excused_text(excused: "Excused") -> str:
+    """An excused finding as a paragraph, with the reason instead of a proof."""
+    finding, exemption = excused.finding, excused.exemption
+    until = "" if exemption.until is None else f" until {exemption.until}"
+    head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
+    said = printable(f"{head}{_subject(finding)}{finding.message}")
+    return f"{said}\n{_INDENT}since {printable(exemption.reason)}"
+
+
+def _subject(finding: "Finding") -> str:
+    """Message, versions and field, as far as the sentence is about them."""
+    if finding.severity == "error":
+        return ""
+    where = f"{finding.message_name} {finding.versions}".rstrip()
+    return f"{where}: {finding.path}: " if finding.path else f"{where}: "
+
+
+def _proof_lines(proof: "Proof | None") -> Iterator[str]:
+    if proof is None:
+        return
+    yield f"proof in version {proof.version}: {printable_json(json.dumps(proof.value, ensure_ascii=False))}"
+    for name, data in (("old", proof.old_bytes), ("new", proof.new_bytes)):
+        yield from _bytes_lines(name, data)
+    writer = "new" if proof.reader == "old" else "old"
+    outcome = "refuses" if proof.error else "takes"
+    what = "" if proof.error else f" for {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
+    yield f"the {proof.reader} reader {outcome} the {writer} bytes{what}:"
+    yield from (indent(line, "  ") for line in proof.trace.splitlines()[1:])
+
+
+def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
+    if data is None:
+        yield f"{name} bytes: none, since the {name} spec can't carry that"
+        return
+    head, *more = wrap(data.hex(" "), _WIDTH - 16) or ["(none)"]
+    yield f"{name} bytes: {head}"
+    yield from (f"           {line}" for line in more)
+
+
+def report_of(finding: "Finding") -> Report:
+    """The finding as other programs see it."""
+    return of_change(finding, _subject(finding) + finding.message)
+
+
+def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
+    """`2 wire, 1 source and 1 excused in 3 messages`."""
+    from tagwire_generator.evolution import SEVERITIES
+
+    numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]
+    parts = [f"{number} {name}" for name, number in [*numbers, ("excused", excused)] if number]
+    return f"{', '.join(parts) or 'nothing breaks'} in {count(messages, 'message')}"

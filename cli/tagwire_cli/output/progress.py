@@ -1,0 +1,74 @@
+"""Progress of long work, for a person who watches: on standard error, and only if that is a terminal.
+
+A terminal that shows a bar may be the one that lines go to. Who prints lines
+takes the bar away first (`clear_bar`); what is told next draws it again, below
+them. Where lines never stop, a bar would only flicker among them: there is none.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tagwire.text_format import printable
+from tagwire_cli.output.diagnostics import is_terminal
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["clear_bar", "progress_bar"]
+
+_SECONDS: Final = 0.1
+"""Between two drawings: one takes about as long as the reading of a batch of many records."""
+
+_bars: Final[list["Progress"]] = []
+
+
+@contextmanager
+def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
+    """A function to be told (done, total), which draws a bar; None if nobody watches.
+
+    The bar has no thread of its own: it is drawn when it is told something, so
+    that work may start processes by fork. It is gone when the work is done.
+
+    Work that prints lines all along has no bar where they go to a terminal.
+    """
+    if not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    if not console.is_interactive:
+        yield None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    bar = Progress(  # not redirected: what is for standard output stays there
+        *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+    )
+    row = bar.add_task(printable(label))
+    drawn = float("-inf")
+
+    def tell(done: int, total: int) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        if now - drawn >= _SECONDS:
+            drawn = now
+            bar.update(row, completed=done, total=total)
+            bar.start()  # again, if it was taken away
+            bar.refresh()
+
+    _bars.append(bar)
+    try:
+        yield tell
+    finally:
+        _bars.remove(bar)
+        bar.stop()
+
+
+def clear_bar() -> None:
+    """Take the bar away that may be shown, before lines are printed."""
+    for bar in _bars:
+        bar.stop()

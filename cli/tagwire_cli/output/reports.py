@@ -1,0 +1,122 @@
+"""Findings of every kind for the programs of others: GitHub's annotations, and SARIF.
+
+Problems of specs, findings about changes and about designs are the same thing
+here: a rule, a place, a sentence. Texts for people are made elsewhere, since
+each kind has more to show.
+
+Sources: GitHub's documentation of workflow commands; SARIF 2.1.0 of OASIS.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from urllib.parse import quote
+
+import tagwire
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.designs.design_rules import Finding as DesignFinding
+    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.diagnostics.rule_catalogue import Rule
+    from tagwire_generator.evolution import Finding
+
+__all__ = ["FORMATS", "Report", "of_change", "of_design", "of_problem", "print_github", "print_sarif"]
+
+FORMATS: Final = ("text", "json", "github", "sarif")
+"""What `--format` takes."""
+
+Level = Literal["error", "warning", "note"]
+
+_LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
+"""By severity; the others are errors."""
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+class Report(NamedTuple):
+    """One finding. `line` and `column` count from 1, and are 0 where the place is the whole file."""
+
+    rule: str
+    severity: str
+    message: str
+    file: str
+    line: int = 0
+    column: int = 0
+
+    @property
+    def level(self) -> Level:
+        """The severity as others know it."""
+        return _LEVELS.get(self.severity, "error")
+
+
+def of_problem(problem: "Problem") -> Report:
+    """What is wrong with a spec."""
+    return Report(problem.rule, problem.severity, problem.message, problem.file, problem.line, problem.column)
+
+
+def of_change(finding: "Finding", message: str) -> Report:
+    """What a change breaks, under a sentence that says of what."""
+    return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
+
+
+def of_design(finding: "DesignFinding") -> Report:
+    """What a design costs."""
+    message = f"{finding.path}: {finding.message}" if finding.path else finding.message
+    return Report(finding.rule, finding.severity, message, finding.file)
+
+
+def print_github(reports: Sequence[Report]) -> None:
+    """Each finding as a workflow command, which GitHub shows beside the line."""
+    for report in reports:
+        kind = "notice" if report.level == "note" else report.level
+        properties: dict[str, object] = {"file": report.file} if report.file else {}
+        properties |= {"line": report.line, "col": report.column} if report.line else {}
+        properties["title"] = f"{report.severity} {report.rule}"
+        listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
+        say(f"::{kind} {listed}::{_data(report.message)}")
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def print_sarif(reports: Sequence[Report]) -> None:
+    """All findings as one SARIF log, with the words of the rules that they break."""
+    rules = _all_rules()
+    used = sorted({report.rule for report in reports})
+    driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
+    results = [_result(report, used.index(report.rule)) for report in reports]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    write_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _all_rules() -> dict[str, "Rule[Any]"]:
+    from tagwire_generator.designs.design_rules import DESIGN_RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+
+    return {**RULES, **CHANGE_RULES, **DESIGN_RULES}
+
+
+def _rule(rule: "Rule[Any]") -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.explanation},
+        "help": {"text": f"tagwire rule {rule.id}"},
+        "defaultConfiguration": {"level": _LEVELS.get(rule.severity, "error")},
+    }
+
+
+def _result(report: Report, index: int) -> dict[str, Any]:
+    result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
+    if not report.file or report.file.startswith("<"):  # standard input is no place
+        return result
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
+    if report.line:
+        place["region"] = {"startLine": report.line, "startColumn": report.column}
+    return result | {"locations": [{"physicalLocation": place}]}

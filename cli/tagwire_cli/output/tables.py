@@ -1,0 +1,144 @@
+"""What commands give: tables for people, JSON for programs, bytes. All of it goes to standard output.
+
+On a terminal a table is drawn by rich; everywhere else it is plain aligned
+text, one line a row, for grep and for logs.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import click
+
+from tagwire.text_format import printable, printable_json
+from tagwire_cli.output.diagnostics import is_coloured, is_terminal
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import clear_bar
+
+__all__ = [
+    "Column",
+    "byte_writer",
+    "print_table",
+    "refuse_terminal",
+    "write_bytes",
+    "write_json",
+    "write_json_lazily",
+    "write_json_line",
+    "write_line",
+]
+
+_GAP: Final = "  "
+_PROSE: Final = 30
+"""Columns that are wider than this are folded between words, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its title, and how its cells are shown."""
+
+    title: str
+    is_number: bool = False
+    style: str = ""
+    """rich's name of a colour, for terminals."""
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print the rows under their titles."""
+    clear_bar()
+    rows = [[printable(cell) for cell in row] for row in rows]
+    if is_coloured(sys.stdout):
+        _print_rich(columns, rows)
+        return
+    titles = [column.title for column in columns]
+    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
+    for row in (titles, *rows):
+        cells = (
+            cell.rjust(width) if column.is_number else cell.ljust(width)
+            for column, cell, width in zip(columns, row, widths, strict=True)
+        )
+        say(_GAP.join(cells).rstrip())
+
+
+def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """As wide as the terminal, if words fit in: a path or a number in pieces can't be read, nor copied."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, len(_GAP), 0, 0))
+    wanted = 0
+    for number, column in enumerate(columns):
+        cells = [column.title, *(row[number] for row in rows)]
+        width = max(map(cell_len, cells))
+        is_prose = width > _PROSE and any(" " in cell.strip() for cell in cells)
+        justify: Any = "right" if column.is_number else "left"
+        table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
+        wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
+    for row in rows:
+        table.add_row(*map(Text, row))  # Text: a cell is never markup
+    console = Console(file=sys.stdout, highlight=False)
+    console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
+    console.print(table)
+
+
+def write_json(value: Any) -> None:
+    """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
+    write_bytes(printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+
+
+def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
+    """What `write_json` writes of these values, or of the only one, without holding the text, nor more than one value.
+
+    Lists in a value may be lazy, too: the encoder asks them for one item after the other.
+    """
+    encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+    indent = "  " if is_list else ""
+    number = 0
+    for number, value in enumerate(values, 1):
+        if is_list:
+            write_bytes(b"[\n  " if number == 1 else b",\n  ")
+        parts = encoder.iterencode(value)
+        while text := "".join(islice(parts, 10_000)):
+            write_bytes(printable_json(text.replace("\n", f"\n{indent}")).encode())
+    write_bytes((b"\n]\n" if number else b"[]\n") if is_list else b"\n")
+
+
+def write_json_line(value: Any) -> None:
+    """The value as JSON on a line of its own."""
+    write_bytes(printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+
+
+def write_line(text: str) -> None:
+    """The text as one line in UTF-8, whatever the terminal's encoding is; what does not print, but tabs, is escaped."""
+    write_bytes(printable(text, keep="\t").encode() + b"\n")
+
+
+def write_bytes(data: bytes) -> None:
+    """Exactly these bytes."""
+    clear_bar()
+    click.echo(data, nl=False)
+
+
+def refuse_terminal() -> None:
+    """For commands that write bytes, before they begin. Raises click.UsageError where these would go to a terminal."""
+    if is_terminal(sys.stdout):
+        raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
+
+
+@contextmanager
+def byte_writer() -> Generator[Callable[[bytes], object]]:
+    """`write_bytes` for thousands of parts: they need not be out before the end."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # standard output was closed before the start
+        yield write_bytes
+        return
+    sys.stdout.flush()
+    try:
+        yield stream.write
+    finally:
+        stream.flush()

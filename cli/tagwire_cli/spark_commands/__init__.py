@@ -1,1 +1,0 @@
-"""The commands of `tagwire spark`, a module for each."""

@@ -1,0 +1,92 @@
+"""Which field of an older spec is which of a newer one, told by their places on the wire.
+
+In a version that both specs have, and in which the same bytes stand, the first
+item of the one is the first item of the other, whatever they are called. So a
+field that was renamed between two releases is found again. What stands in no
+such version (fields of versions that the newer release dropped) is paired by
+name and type.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tagwire.errors import SpecError
+from tagwire.layout import Array, Item, Nested, StructLayout, Type
+from tagwire.message.field_table import layout_of
+from tagwire_generator.archive.release import message_of, wire_texts
+from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["Pairing", "paired"]
+
+Spec = Mapping[str, Any]
+
+
+class Pairing:
+    """The pairs of one newer and one older spec. Names of fields are compared in lower case, as layouts have others."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.structs: dict[str, str] = {}
+        """The name of an older struct, and that of the newer one."""
+        self._fields: dict[tuple[str, str, str], str] = {}
+
+    def add(self, newer: StructLayout, older: StructLayout) -> None:
+        """Pair two structs of one version, in which they have the same bytes."""
+        self.structs.setdefault(older.name, newer.name)
+        for ours, theirs in zip(_items(newer), _items(older), strict=True):
+            key = (newer.name, older.name, theirs.json_name.lower())
+            known = self._fields.setdefault(key, ours.json_name.lower())
+            if known != ours.json_name.lower():
+                raise SpecError(
+                    f"{self.name}: {older.name}.{theirs.json_name} stands where {known} does in one version, and where "
+                    f"{ours.json_name} stands in another; which of them it is can't be told"
+                )
+            inner, outer = _struct(ours.type), _struct(theirs.type)
+            if inner is not None and outer is not None:
+                self.add(inner, outer)
+
+    def fields(
+        self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
+    ) -> dict[str, str]:
+        """The name of the newer field for each older one that has a partner."""
+        names = {field["name"].lower(): field["name"] for field in ours}
+        found: dict[str, str] = {}
+        for field in theirs:
+            partner = self._fields.get((newer_struct, older_struct, field["name"].lower()))
+            if partner is not None:
+                found[field["name"]] = names[partner]
+        left = {field["name"]: field for field in ours if field["name"] not in found.values()}
+        for field in theirs:
+            same = left.get(field["name"])
+            if field["name"] not in found and same is not None:
+                if same["type"] != field["type"]:
+                    raise SpecError(
+                        f"{self.name}: {field['name']} is {field['type']} in versions that only the older release has "
+                        f"and {same['type']} in those of the newer one; rename one of them"
+                    )
+                found[field["name"]] = field["name"]
+        return found
+
+
+def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> Pairing:
+    """The pairs that shared versions of the same bytes show. Raises SpecError where these contradict each other."""
+    pairing = Pairing(newer["name"])
+    texts = wire_texts(dict(newer)), wire_texts(dict(older))
+    classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]
+    for version in shared:
+        if texts[0][version] == texts[1][version]:
+            ours, theirs = (layout_of(cls, version).root for cls in classes)
+            pairing.add(ours, theirs)
+    return pairing
+
+
+def _items(struct: StructLayout) -> Iterator[Item]:
+    yield from struct.items
+    if struct.section is not None:
+        yield from struct.section.fields
+
+
+def _struct(type: Type) -> StructLayout | None:
+    inner = type.element if isinstance(type, Array) else type
+    return inner.struct if isinstance(inner, Nested) else None

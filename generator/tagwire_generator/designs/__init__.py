@@ -1,0 +1,1 @@
+"""What designs cost, and what two of them both claim."""

@@ -1,0 +1,108 @@
+"""What is wrong with a spec, and where: the one form in which every check reports.
+
+A `Source` is a spec's text with its name; it makes the problems, so that each
+has its source line. Texts from a spec go through `quoted`: a hostile name can
+neither break a line of a report nor fill a screen.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from tagwire.text_format import printable
+from tagwire_generator.diagnostics.rule_catalogue import RULES, Severity
+
+__all__ = ["Problem", "Source", "named", "quoted", "render"]
+
+_SHOWN: Final = 160
+"""How much of a source line is shown: enough to see the place in a file without line breaks."""
+_QUOTED: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One breach of one rule. `line` and `column` count from 1, columns in characters."""
+
+    rule: str
+    severity: Severity
+    file: str
+    line: int
+    column: int
+    message: str
+    source_line: str = ""
+
+    def as_dict(self) -> dict[str, str | int]:
+        """What a program reads: everything but the source line."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "message": self.message,
+        }
+
+
+class Source:
+    """A spec's text under its file name."""
+
+    __slots__ = ("_lines", "file", "text")
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        self._lines = text.split("\n")
+
+    def problem(self, rule: str, line: int, column: int, message: str) -> Problem:
+        """A problem at a place of this text."""
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        return Problem(
+            rule=rule,
+            severity=RULES[rule].severity,
+            file=self.file,
+            line=line,
+            column=column,
+            message=message,
+            source_line=text.rstrip("\r"),
+        )
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Line and column behind the last character that is not blank."""
+        lines = self.text.rstrip().split("\n")
+        return len(lines), len(lines[-1]) + 1
+
+
+def quoted(value: object) -> str:
+    """A value of a spec as it stands in a message: escaped, on one line, not long."""
+    text = repr(value)
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
+
+
+def named(name: str) -> str:
+    """A name as it stands in a message: as it is, unless it is hostile."""
+    return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
+
+
+def render(problem: Problem) -> str:
+    """`file:line:column: severity rule: message`, the source line, a caret under the column."""
+    place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
+    head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
+    if not problem.source_line.strip():
+        return head
+    start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0
+    shown = problem.source_line[start : start + _SHOWN]
+    before = problem.source_line[start : problem.column - 1]
+    return f"{head}\n    {_safe(shown)}\n    {''.join(map(_blank, before))}^"
+
+
+def _safe(text: str) -> str:
+    """The text without what a terminal would obey; as long as before."""
+    return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _blank(character: str) -> str:
+    """What moves the caret as far as the character above it: a tab, or one blank, or two."""
+    if character == "\t":
+        return "\t"
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "

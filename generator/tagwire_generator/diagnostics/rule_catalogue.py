@@ -1,0 +1,69 @@
+"""Every rule: its id, how serious a breach is, and why it is there. The words are in `rules.toml`.
+
+The ids are stable: people put them into settings and search for them. The
+first digit groups them: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs,
+4 fields, 5 defaults, 6 tags, 7 the draft dialect, 8 a directory of specs. From
+20 on in a group stand the warnings.
+
+Group 9 is about changes: what a new spec does to the versions that an old one
+released. There, each twenty is a severity of its own, the gravest first.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final, Generic, Literal, TypeVar, get_args
+
+__all__ = ["CHANGE_RULES", "RULES", "Impact", "Rule", "Severity"]
+
+Severity = Literal["error", "warning"]
+
+Impact = Literal["wire", "semantic", "source", "policy"]
+"""What a change breaks, the gravest first.
+
+wire: the bytes of a released version; semantic: what they mean; source: the
+code that uses the classes, or the JSON; policy: nothing, but somebody may
+have counted on it.
+"""
+
+S = TypeVar("S", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[S]):
+    """A rule: `title` says what is found, in one line; `explanation` why it matters and what to do."""
+
+    id: str
+    severity: S
+    title: str
+    explanation: str
+
+
+def _severity(number: int) -> Severity:
+    return "warning" if number >= 20 else "error"
+
+
+def _impact(number: int) -> Impact:
+    impacts: tuple[Impact, ...] = get_args(Impact)
+    return impacts[number // 20]
+
+
+def _rows() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("tagwire_generator.diagnostics").joinpath("rules.toml").read_text("utf-8"))
+
+
+_ROWS: Final = _rows()
+
+RULES: Final[dict[str, Rule[Severity]]] = {
+    id: Rule(id, _severity(int(id[3:])), row["title"], row["explanation"])
+    for id, row in _ROWS.items()
+    if not id.startswith("TW9")
+}
+"""The rules about a spec, and about a directory of them."""
+
+CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
+    id: Rule(id, _impact(int(id[3:])), row["title"], row["explanation"])
+    for id, row in _ROWS.items()
+    if id.startswith("TW9")
+}
+"""The rules about what a new spec does to the versions that an old one released."""

@@ -1,0 +1,106 @@
+"""The example of each rule: what it finds, and what it leaves alone. The texts are in `rule_examples.toml`.
+
+An example is as short as can be read: `spec_texts` puts one into whole specs,
+so that the tests can hold it against the rule.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+
+__all__ = ["EXAMPLES", "Example", "example_lines", "spec_texts"]
+
+_MESSAGE: Final = {
+    "name": '"Sample"',
+    "type": '"data"',
+    "validVersions": '"0-3"',
+    "flexibleVersions": '"1+"',
+    "fields": "[]",
+}
+_REGISTER: Final = {"name": '"Sample"', "type": '"register"', "keys": '"uint32"', "entries": "[]"}
+_FORMAT: Final = {"name": '"Sample"', "type": '"format"', "format": '"sample"', "fields": "[]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The example of a rule."""
+
+    rule: str
+    bad: str
+    good: str
+    old: str = ""
+    """What was released, for a rule about changes."""
+    whole: bool = False
+    """Whether the texts are whole specs."""
+    file: bool = False
+    """Whether the texts only describe what would be too long, or no text at all."""
+
+
+def _read() -> dict[str, Example]:
+    text = resources.files("tagwire_generator.diagnostics").joinpath("rule_examples.toml").read_text("utf-8")
+    rows = tomllib.loads(text)
+    return {id: Example(id, **{key: _text(value) for key, value in row.items()}) for id, row in rows.items()}
+
+
+def _text(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def example_lines(text: str) -> list[str]:
+    """A text of an example for people: what stands beside each other on a line of its own."""
+    if "\n" in text:
+        return text.splitlines()
+    lines, depth, start = list[str](), 0, 0
+    for found in re.finditer(r"[\[{]|[\]}]|, ", text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if found[0] == ", " and not depth:
+            lines.append(text[start : found.end() - 1])
+            start = found.end()
+    return [*lines, text[start:]]
+
+
+def spec_texts(example: Example, text: str) -> dict[str, str]:
+    """The whole specs that a text of an example stands for, by file name."""
+    if example.whole:
+        return {"Sample.json": text}
+    base = _base(example.rule)
+    if not text.partition(":")[0].endswith(".json"):
+        return {"Sample.json": _spec(base, text)}
+    files: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, keys = line.partition(": ")
+        stem = name.rpartition("/")[2].removesuffix(".json")
+        files[name] = _spec(base | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
+    return files
+
+
+def _base(rule: str) -> dict[str, str]:
+    """The keys that a rule's examples need not say."""
+    if rule in ("TW012", "TW013", "TW014", "TW015"):
+        return _REGISTER
+    return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
+
+
+def _spec(base: dict[str, str], text: str) -> str:
+    """A message with these fields, or with these keys in the place of its own."""
+    if not text.startswith('"'):
+        return _spec(base, f'"fields": [ {text} ]')
+    given = {"flexibleVersions"} if '"versionsWithOptional"' in text else set[str]()
+    given |= _outer_keys(text)
+    kept = ", ".join(f'"{key}": {value}' for key, value in base.items() if key not in given)
+    return "{ " + ", ".join(filter(None, [kept, text])) + " }"
+
+
+def _outer_keys(text: str) -> set[str]:
+    depth, keys = 0, set[str]()
+    for found in re.finditer(r'[\[{]|[\]}]|"(\w+)":', text):
+        if found[1] and not depth:
+            keys.add(found[1])
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+    return keys
+
+
+EXAMPLES: Final[dict[str, Example]] = _read()
+"""By rule."""

@@ -1,0 +1,330 @@
+"""The draft of a protocol by KIP-482's first draft: a version with optional fields for each request and response.
+
+A plan first, then the writing: all specs are read and held against the rules,
+all new texts are made and held against them again, and only then files are
+touched. A folder must never be left half way, since running the command again
+would add one version more.
+
+Most drafts cut released versions, so they go to a folder of their own, where
+nothing is replaced. In place a spec may only gain a version.
+
+A request and its response have the same versions afterwards, as they must have
+before. Headers go back to the plain ones, which the draft leaves as they are.
+Other messages are no RPCs and stay as they are, and so do APIs that are gone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.editing.draft_spec import (
+    cut_to_plain,
+    field_paths,
+    first_flexible,
+    is_draft,
+    only_version,
+    restated,
+    with_new_version,
+)
+from tagwire_generator.editing.formatting import with_comments
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.keeping import lost
+from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.model.message_spec import MessageSummary
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.output import write_all
+from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.reading.spec import read_data, read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.syntax.parse import parse
+
+__all__ = ["Draft", "DraftPlan", "plan_drafts"]
+
+Spec = dict[str, Any]
+
+_DEFAULT_OPTIONS: Final = SpecOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What becomes of one spec."""
+
+    name: str
+    component: str
+    source: Path
+    before: Versions
+    after: Versions
+    new: int | None
+    """The version with optional fields that it gained; None for what gains none."""
+    notes: tuple[str, ...]
+    """What is special about it, in words."""
+    gone: tuple[str, ...]
+    """Fields that no version has any more, as `Topics.Partitions.Leader`."""
+    path: Path | None
+    """The file to write; None if there is nothing to write."""
+    text: str
+
+    def __str__(self) -> str:
+        facts = [str(self.before) if self.before == self.after else f"{self.before} -> {self.after}"]
+        facts += [f"new {self.new}"] if self.new is not None else []
+        facts += self.notes
+        facts += [f"without {', '.join(self.gone)}"] if self.gone else []
+        return f"{self.name}: {'; '.join(facts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPlan:
+    """What must happen in a folder; `str()` is the report to print."""
+
+    drafts: tuple[Draft, ...]
+    """One a spec, in the order of component and file."""
+    changed: dict[Path, str]
+    """The new content of each file that is not as it should be yet."""
+    stale: tuple[Path, ...]
+    """Specs in the folders written to that are not of this plan; they are left alone."""
+
+    def apply(self) -> None:
+        """Write the files; raises OutputError as `write_all` does."""
+        write_all(self.changed)
+
+    def __str__(self) -> str:
+        lines = [str(draft) for draft in self.drafts]
+        lines += [f"{path}: not one of these specs, left as it is" for path in self.stale]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A spec that keeps the rules, in normal form."""
+
+    path: Path
+    spec: Spec
+    summary: MessageSummary
+
+    @property
+    def versions(self) -> Versions:
+        return Versions.parse(self.summary.valid_versions)
+
+    @property
+    def is_rpc(self) -> bool:
+        return self.summary.kind in ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A spec as it becomes, and what is to be said about it."""
+
+    spec: Spec
+    notes: tuple[str, ...]
+    new: int | None = None
+    is_same: bool = False
+    """Nothing happens to it."""
+
+
+def plan_drafts(
+    folder: Path,
+    place: Path,
+    *,
+    only_new: bool = False,
+    options: SpecOptions = _DEFAULT_OPTIONS,
+    released: Iterable[Baseline] = (),
+) -> DraftPlan:
+    """How each request and response of a folder of specs gains a version with optional fields.
+
+    The results go to the folder `place`. With `only_new` they have the new
+    version alone, and of the rest only headers are written. If `place` is the
+    folder itself, specs keep all versions that they have, and their comments;
+    elsewhere no file is replaced. `released` is what else was released of the
+    messages at `place`. Nothing is written yet: see `DraftPlan.apply`.
+
+    Raises SpecError for a folder that can't be read, for specs that break a rule
+    (`problems` has them all) before or afterwards, for a request and a response
+    that are not in step, and where something would be lost.
+    """
+    is_in_place = _is_in_place(folder, place)
+    if only_new and is_in_place:
+        raise SpecError(f"{folder}: the new versions alone would replace all others; name another folder for them")
+    sources = _sources(folder, options)
+    cuts = _cuts(sources)
+    drafts: list[Draft] = []
+    problems: list[Problem] = []
+    for source in sources:
+        result = _result(source, cuts.get(source.summary.name), only_new=only_new)
+        is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
+        path = None if result.is_same and is_unwanted else place / source.summary.component / source.path.name
+        drafts.append(_draft(source, result, path, is_in_place=is_in_place))
+        # What the old versions may say, the new one perhaps may not.
+        problems += _problems(drafts[-1], options)
+    _refuse(problems)
+    plan = _plan(drafts)
+    _refuse_losses(plan, is_in_place=is_in_place, options=options, released=released)
+    return plan
+
+
+def _is_in_place(folder: Path, place: Path) -> bool:
+    source, target = folder.resolve(), place.resolve()
+    if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
+        raise SpecError(f"{place}: is in the folder {folder}, or around it; name a folder beside it")
+    return source == target
+
+
+def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
+    """Raises SpecError where a draft would replace something that is not in it, or was released."""
+    there = [path for path in plan.changed if path.exists() or path.is_symlink()]
+    if there and not is_in_place:
+        text = "is there already, and is not what would be written; remove it, or name another folder"
+        raise SpecError(f"{there[0]}: {text}", file=str(there[0]))
+    reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
+    before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
+    written = [SpecData(str(path), components[path], text.encode()) for path, text in plan.changed.items()]
+    after = reader.read(written, options)
+    findings = list(lost(released, before, after))
+    if findings:
+        told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
+        remedy = "nothing is written; draft into a folder of its own with --output"
+        raise SpecError("\n".join(["the draft would change what was released:", *told, remedy]), file=findings[0].file)
+    gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
+    if gone:
+        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; name another folder with --output")
+
+
+def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
+    """The specs of the folder, which keep all rules, those about the set as well."""
+    sources: list[_Source] = []
+    problems: list[Problem] = []
+    for file in find_specs(folder):
+        try:
+            data = file.path.read_bytes()
+        except OSError as error:
+            raise SpecError(f"{file.path}: can't be read: {error.strerror}", file=str(file.path)) from None
+        result = read_data(data, file=str(file.path), component=file.component, options=options)
+        problems += result.problems
+        if result.message is not None:
+            root = parse(data.decode(), file=str(file.path)).root
+            assert root is not None, "the reader accepted it"
+            sources.append(_Source(file.path, normal_form(plain_tree(root)), result.message.summary()))
+    _refuse(problems)
+    _refuse(check_set([source.summary for source in sources], options))
+    return sources
+
+
+def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
+    """For each request and response the version to cut at: that of the one of both that became flexible first.
+
+    Raises SpecError where the two can't stay in step.
+    """
+    requests = {_key(source): source for source in sources if source.summary.kind == "request"}
+    cuts: dict[str, int] = {}
+    for response in sources:
+        if response.summary.kind != "response":
+            continue
+        request = requests[_key(response)]
+        names = f"{request.path}: {request.summary.name} and {response.summary.name}"
+        if request.versions != response.versions:
+            text = f"have versions {request.versions} and {response.versions}; give them the same ones first"
+            raise SpecError(f"{names} {text}", file=str(request.path))
+        end = min(first_flexible(request.spec), first_flexible(response.spec))
+        if end <= HIGHEST and is_draft(request.spec) != is_draft(response.spec):
+            text = "are in two dialects, and one is flexible; write both in the same dialect first"
+            raise SpecError(f"{names} {text}", file=str(request.path))
+        cuts[request.summary.name] = cuts[response.summary.name] = end
+    return cuts
+
+
+def _key(source: _Source) -> tuple[str, int | None]:
+    return source.summary.component, source.summary.api_key
+
+
+def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
+    """What becomes of a spec. `end` is the version to cut a request or response at."""
+    kind, valid = source.summary.kind, source.versions
+    if not valid:
+        return _Result(source.spec, ("its API is gone, left as it is",), is_same=True)
+    if source.is_rpc:
+        return _new_version(source, end, only_new=only_new)
+    plain = cut_to_plain(source.spec) if kind == "header" and first_flexible(source.spec) <= valid.highest else None
+    if plain is None:
+        return _Result(source.spec, (f"of type {kind}, left as it is",), is_same=True)
+    return _Result(plain, _cut_notes(valid, plain))
+
+
+def _new_version(source: _Source, end: int | None, *, only_new: bool) -> _Result:
+    plain = cut_to_plain(source.spec, end)
+    if plain is None:
+        draft = restated(source.spec)
+        notes = ("flexible from the start, the first version is said again", *_cut_notes(source.versions, draft))
+    else:
+        draft, notes = with_new_version(plain), _cut_notes(source.versions, plain)
+    if draft.get("latestVersionUnstable"):
+        notes += ("the new version is the unstable one now",)
+    return _Result(only_version(draft) if only_new else draft, notes, new=_versions(draft).highest)
+
+
+def _versions(spec: Spec) -> Versions:
+    return Versions.parse(spec["validVersions"])
+
+
+def _cut_notes(valid: Versions, rest: Spec) -> tuple[str, ...]:
+    cut = valid - _versions(rest)
+    return (f"{cut} cut",) if cut else ()
+
+
+def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: bool) -> Draft:
+    left = set(field_paths(result.spec))
+    gone = {field: None for field in field_paths(source.spec) if field not in left}
+    return Draft(
+        name=source.summary.name,
+        component=source.summary.component,
+        source=source.path,
+        before=source.versions,
+        after=_versions(result.spec),
+        new=result.new,
+        notes=result.notes,
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # it takes its members along
+        path=path,
+        text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
+    )
+
+
+def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
+    """The canonical text; in place with the comments of the spec, as far as its fields are where they were."""
+    if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
+        return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
+    return canonical_text(spec)
+
+
+def _problems(draft: Draft, options: SpecOptions) -> Sequence[Problem]:
+    if draft.path is None:
+        return ()
+    return read_spec(draft.text, file=str(draft.path), component=draft.component, options=options).problems
+
+
+def _refuse(problems: Iterable[Problem]) -> None:
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        first = errors[0]
+        raise SpecError(
+            "\n".join(render(problem) for problem in errors),
+            file=first.file,
+            line=first.line,
+            column=first.column,
+            rule=first.rule,
+            problems=errors,
+        )
+
+
+def _plan(drafts: Sequence[Draft]) -> DraftPlan:
+    texts = {draft.path: draft.text for draft in drafts if draft.path is not None}
+    try:
+        old = {path: path.read_bytes() for path in texts if path.is_file()}
+        present = [path for folder in sorted({path.parent for path in texts}) for path in sorted(folder.glob("*.json"))]
+    except OSError as error:
+        raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from None
+    known = {*texts, *(draft.source for draft in drafts)}
+    changed = {path: text for path, text in texts.items() if old.get(path) != text.encode()}
+    return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))

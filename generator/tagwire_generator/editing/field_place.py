@@ -1,0 +1,135 @@
+"""Where in a spec a new field goes, and what its entry says."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from tagwire.errors import SpecError
+from tagwire_generator.syntax.parse import Items, Object
+
+__all__ = ["FieldPlace", "NewField", "field_list", "new_entry"]
+
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewField:
+    """A field to be added, as its spec is to say it. Versions are those from the new one on."""
+
+    name: str
+    type: str
+    parent: str = ""
+    """The struct that gets it: names of fields from the message down (`Topics.Partitions`), or a common struct."""
+    before: str = ""
+    """The field of the struct that it goes before; without it and `after` it is the last."""
+    after: str = ""
+    nullable: bool = False
+    default: str | None = None
+    tag: int | None = None
+    next_tag: bool = False
+    """Take the lowest tag above those that the struct has or reserves."""
+    ignorable: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """A place among the fields of a struct."""
+
+    node: Object
+    """The struct, in the text."""
+    struct: Tree
+    """The same as data."""
+    key: str
+    items: Items | None
+    """The list; None if the struct has none yet."""
+    index: int
+    """The field goes before the one that has this index."""
+
+
+def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPlace:
+    """The place of a field in a message; `key` is that of the list. Raises SpecError for one that there is not."""
+    node, struct = _parent(root, tree, field.parent, file)
+    items = node.get(key)
+    if items is not None and not isinstance(items, Items):
+        raise SpecError(f"{file}: {key} is no list; `tagwire fmt` makes it one", file=file, line=items.line)
+    names = [str(each["name"]) for each in struct.get(key) or ()]
+    neighbour = field.before or field.after
+    index = len(names)
+    if neighbour:
+        if neighbour not in names:
+            raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in {key}", neighbour, names)
+        index = names.index(neighbour) + (not field.before)
+    return FieldPlace(node, struct, key, items, index)
+
+
+def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:
+    """The struct at the end of a path of field names, or the common struct of that name."""
+    node, struct, walked = root, tree, ""
+    for name in filter(None, path.split(".")):
+        children = _members(node, struct, ("fields", "optionalFields"))
+        if not walked and name not in children:
+            children = _members(root, tree, ("commonStructs",)) | children
+        if name not in children:
+            raise _unknown(file, f"{_called(walked)} has no field {name!r}", name, list(children))
+        node, struct = children[name]
+        walked = f"{walked}.{name}".lstrip(".")
+        type = str(struct.get("type", ""))
+        if "fields" not in struct:
+            common = _members(root, tree, ("commonStructs",))
+            type = type.removeprefix("[]").strip()
+            if type not in common:
+                raise SpecError(f"{file}: {walked} is of type {type}, and no struct that could get a field", file=file)
+            node, struct = common[type]
+    return node, struct
+
+
+def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
+    """The objects in these lists of a struct, by name."""
+    found: dict[str, tuple[Object, Tree]] = {}
+    for key in keys:
+        items = node.get(key)
+        if isinstance(items, Items):
+            for inner, data in zip(items.items, struct[key], strict=True):
+                if isinstance(inner, Object):
+                    found[str(data["name"])] = inner, data
+    return found
+
+
+def _called(path: str) -> str:
+    return path or "the message"
+
+
+def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known) or 'none'}"
+    return SpecError(f"{file}: {text}; {hint}", file=file)
+
+
+def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:
+    """What the spec says of the field, in the order of canonical text."""
+    tag = _next_tag(struct) if field.next_tag else field.tag
+    since = f"{version}+"
+    is_optional = is_draft and tag is not None
+    says: Tree = {
+        "name": field.name,
+        "type": field.type,
+        "versions": None if is_optional else since,
+        "nullableVersions": since if field.nullable and not is_optional else None,
+        "nullable": True if field.nullable and is_optional else None,
+        "tag": f"0x{tag:04x}" if tag is not None and is_optional else tag,
+        "taggedVersions": since if tag is not None and not is_optional else None,
+        "default": field.default,
+        "ignorable": True if field.ignorable else None,
+        "about": field.about or None,
+    }
+    return {key: value for key, value in says.items() if value is not None}
+
+
+def _next_tag(struct: Tree) -> int:
+    """The lowest tag above those that a struct has or reserves."""
+    fields = (*(struct.get("fields") or ()), *(struct.get("optionalFields") or ()))
+    reserved = struct.get("reservedTags") or []
+    used = [str(each["tag"]) for each in fields if each.get("tag") is not None]
+    used += map(str, reserved if isinstance(reserved, list) else [reserved])
+    return max((int(tag, 16 if tag.startswith("0x") else 10) for tag in used), default=-1) + 1

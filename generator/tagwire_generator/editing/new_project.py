@@ -1,0 +1,134 @@
+"""The files that a protocol of one's own begins with: `tagwire init`.
+
+Specs of a first request and its response, their golden bytes, settings, commit
+hooks and CI, from the templates in `templates/project`. What is there already
+is somebody's: only a pyproject.toml is added to, at its end.
+"""
+
+import keyword
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+
+import tagwire
+from tagwire.errors import TagwireError
+from tagwire_generator.project import resources
+from tagwire_generator.project.settings import SettingsError, package_fault
+
+__all__ = ["HOOKS", "NewProject", "NewProjectError", "new_project"]
+
+HOOKS: Final = ".pre-commit-config.yaml"
+_SETTINGS: Final = "pyproject.toml"
+_FILES: Final = {
+    "message_specs/HelloRequest.json": "HelloRequest.json",
+    "message_specs/HelloResponse.json": "HelloResponse.json",
+    "tests/test_golden_bytes.py": "test_golden_bytes.py",
+    ".github/workflows/protocol.yml": "protocol.yml",
+}
+"""Path in the project, and the template."""
+_HEADERS: Final = {
+    "message_specs/RequestHeader.json": "RequestHeader.json",
+    "message_specs/ResponseHeader.json": "ResponseHeader.json",
+}
+
+
+class NewProjectError(TagwireError):
+    """A name that no package can have, or files that are in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewProject:
+    """What is to be written, and what somebody has to do by hand."""
+
+    files: Mapping[str, str]
+    """Texts by path in the project's folder. Only pyproject.toml may be there already."""
+    hooks: str
+    """The configuration of the hooks where there is one already, to be added by hand; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    name: str
+    headers: bool
+    sections: tuple[str, ...]
+    tagwire: str = tagwire.__version__
+
+
+def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
+    """The files of a protocol whose package is `name`; nothing is written.
+
+    Without `headers`, what stands before a message is the program's own affair.
+    Raises NewProjectError, and SettingsError for a pyproject.toml that has spec
+    sets already or can't be read.
+    """
+    _check_name(name)
+    paths = _FILES | (_HEADERS if headers else {})
+    taken = [path for path in (*paths, f"src/{name}") if (folder / path).exists()]
+    if taken:
+        raise NewProjectError(
+            f"{folder / taken[0]} is there already, and is not replaced; choose another name or folder"
+        )
+    settings = folder / _SETTINGS
+    before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
+    view = _View(name, headers, _missing_sections(settings, before))
+    files = {path: _render(template, view) for path, template in paths.items()}
+    files[_SETTINGS] = _joined(settings, before, _render(_SETTINGS, view))
+    hooks = _render("pre-commit-config.yaml", view)
+    if (folder / HOOKS).exists():
+        return NewProject(files, hooks)
+    return NewProject(files | {HOOKS: hooks}, "")
+
+
+def _check_name(name: str) -> None:
+    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or not name.islower():
+        near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name.lower())
+        hint = f"; call it {near!r}" if near.isidentifier() and not keyword.iskeyword(near) else ""
+        raise NewProjectError(f"{name!r} is no name of a package, which has lower-case letters, digits and _{hint}")
+    fault = package_fault(name)
+    if fault:
+        raise NewProjectError(fault)
+    if name.partition("_")[0] == "tagwire":
+        raise NewProjectError(f"{name!r} is a module of tagwire; choose another name")
+
+
+def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
+    """Which tables a pyproject.toml lacks of those that the template has."""
+    document = _toml(file, text)
+    tool = document.get("tool", {})
+    tool = tool if isinstance(tool, dict) else {}
+    if "tagwire" in tool:
+        raise SettingsError(
+            f"{file}: there is [tool.tagwire] already; add a spec set to it by hand, with specs, package and output",
+            file=str(file),
+        )
+    has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}
+    has["pytest"] = "pytest" in tool
+    return tuple(section for section, there in has.items() if not there)
+
+
+def _joined(file: Path, before: str, added: str) -> str:
+    text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
+    _toml(file, text)  # tables may be written in ways that can't be added to
+    return text
+
+
+def _toml(file: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{file}: can't be added to: {error}", file=str(file)) from error
+
+
+def _render(template: str, view: _View) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(resources.folder("templates") / "project"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # the one text that comes from outside is a checked name
+    )
+    return environment.get_template(f"{template}.jinja").render(view=view)

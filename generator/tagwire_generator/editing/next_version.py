@@ -1,0 +1,204 @@
+"""The next version of one message, with a field more: what `tagwire add-version` writes.
+
+Specs are edited as text, so that all else stays as it is. A plan first, then
+the writing: the new texts are read, held against the rules of the language and
+of the set, and compared with what was released, before a file is touched.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.editing.field_place import NewField, field_list, new_entry
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.editing.spec_edit import SpecEdit
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.keeping import lost
+from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.model.message_spec import MessageSpec
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.syntax.canonical import plain_tree
+from tagwire_generator.syntax.parse import parse
+
+__all__ = ["NextVersion", "SpecChange", "plan_next_version"]
+
+_PARTNERS: Final = {"request": "response", "response": "request"}
+
+
+@dataclass(frozen=True, slots=True)
+class SpecChange:
+    """A spec that gains a version."""
+
+    name: str
+    version: int
+    path: Path
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextVersion:
+    """What `add-version` does; `changes` are the message and, if it must follow, its request or response."""
+
+    changes: tuple[SpecChange, ...]
+    notes: tuple[str, ...]
+    """What is worth knowing, in sentences."""
+
+    @property
+    def texts(self) -> dict[Path, str]:
+        """The new text of each file."""
+        return {change.path: change.after for change in self.changes}
+
+
+def plan_next_version(
+    path: Path,
+    files: Sequence[SpecData],
+    field: NewField | None,
+    *,
+    options: SpecOptions,
+    released: Iterable[Baseline] = (),
+) -> NextVersion:
+    """How the message of a spec gains a version. Nothing is written.
+
+    `files` are the specs of its set, its own among them, named by their paths.
+    If it is a request or response whose other half would lack the version, that
+    gains it too. `released` is what was released beside what the specs have.
+
+    Raises SpecError for a message that can't have another version, a place that
+    there is not, a spec that breaks a rule afterwards (`problems` has them all),
+    and a change of what was released.
+    """
+    reader = SpecReader()
+    texts = reader.read(files, options)
+    data = {each.file: each for each in files}
+    spec = _message(path, texts)
+    version = spec.valid_versions.highest + 1
+    changes = [_changed(spec, data[spec.file], version, field, options)]
+    partner = _partner(spec, texts)
+    if partner is not None and partner.valid_versions.highest < version:
+        if partner.valid_versions.highest < version - 1:
+            text = f"{partner.name} has versions {partner.valid_versions}, {spec.name} {spec.valid_versions}"
+            raise SpecError(f"{partner.file}: {text}; give both the same ones first", file=partner.file)
+        changes.append(_changed(partner, data[partner.file], version, None, options))
+    _check(changes, files, texts, options, released)
+    return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
+
+
+def _message(path: Path, texts: SpecTexts) -> MessageSpec:
+    """The message of a file, which can have another version."""
+    problems = texts.invalid.get(path.stem, ())
+    if any(problem.file == str(path) for problem in problems):
+        raise _broken(problems)
+    spec = next((each for each in texts.specs.values() if each.file == str(path)), None)
+    if spec is None:
+        raise SpecError(f"{path}: is a register, which has no versions", file=str(path))
+    reason = ""
+    if spec.format is not None:
+        reason = "is a record format, which has no versions: another format is another spec"
+    elif not spec.valid_versions:
+        reason = f"{spec.name} has no versions any more: its API is gone"
+    elif spec.kind == "coordinator-key":
+        reason = f"{spec.name} is a coordinator key, which has version 0 alone"
+    if reason:
+        raise SpecError(f"{path}: {reason}", file=str(path))
+    return spec
+
+
+def _partner(spec: MessageSpec, texts: SpecTexts) -> MessageSpec | None:
+    """The response of a request, or the request of a response."""
+    kind = _PARTNERS.get(spec.kind)
+    wanted = (kind, spec.api_key, spec.component)
+    if kind is None or spec.api_key is None:
+        return None
+    found = (each for each in texts.specs.values() if (each.kind, each.api_key, each.component) == wanted)
+    return next((each for each in found if each.valid_versions), None)
+
+
+def _changed(
+    spec: MessageSpec, data: SpecData, version: int, field: NewField | None, options: SpecOptions
+) -> SpecChange:
+    """A spec with one version more, and perhaps a field."""
+    text = data.data.decode()
+    edit = SpecEdit(text, file=data.file)
+    wanted = plain_tree(edit.root)
+    valid = str(Versions(spec.valid_versions.lowest, version))
+    edit.replace(edit.root.members["validVersions"].value, valid)
+    wanted["validVersions"] = valid
+    if field is not None:
+        _add_field(edit, wanted, field, version, data.file)
+    after = edit.result()
+    root = parse(after, file=data.file).root
+    if root is None or plain_tree(root) != wanted:
+        raise SpecError(f"{data.file}: can't be edited as it stands; `tagwire fmt` sets it in its form", file=data.file)
+    is_valid = not _problems(after, data, options)
+    if is_valid and format_spec(text, file=data.file, options=options) == text:
+        after = format_spec(after, file=data.file, options=options)  # who keeps the form finds it kept
+    return SpecChange(spec.name, version, Path(data.file), text, after)
+
+
+def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version: int, file: str) -> None:
+    is_optional = "versionsWithOptional" in wanted and (field.tag is not None or field.next_tag)
+    place = field_list(edit.root, wanted, field, "optionalFields" if is_optional else "fields", file)
+    entry = new_entry(field, place.struct, version, is_draft="versionsWithOptional" in wanted)
+    if place.items is None:
+        edit.add_list(place.node, place.key, entry)
+        place.struct[place.key] = [entry]
+    else:
+        edit.insert(place.items, place.index, entry)
+        place.struct[place.key].insert(place.index, entry)
+
+
+def _problems(text: str, data: SpecData, options: SpecOptions) -> Sequence[Problem]:
+    texts = SpecReader().read([SpecData(data.file, data.component, text.encode())], options)
+    return [problem for problems in texts.invalid.values() for problem in problems]
+
+
+def _check(
+    changes: Sequence[SpecChange],
+    files: Sequence[SpecData],
+    before: SpecTexts,
+    options: SpecOptions,
+    released: Iterable[Baseline],
+) -> None:
+    """Raises SpecError for changes that break a rule of the language, of the set, or what was released."""
+    new = {str(change.path): change.after.encode() for change in changes}
+    changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
+    after = SpecReader().read(changed, options)
+    broken = [problem for problems in after.invalid.values() for problem in problems]
+    if broken:
+        raise _broken(broken)
+    known = {(each.rule, each.message) for each in check_set([s.summary() for s in before.specs.values()], options)}
+    whole = [spec.summary() for spec in (before.specs | after.specs).values()]
+    broken = [each for each in check_set(whole, options) if each.severity == "error"]
+    broken = [each for each in broken if (each.rule, each.message) not in known]
+    if broken:
+        raise _broken(broken)
+    own = SpecTexts({name: before.specs[name] for name in after.specs}, before.texts)
+    findings = list(lost(released, own, after))
+    if findings:
+        told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
+        raise SpecError("\n".join(["the new version would change what was released:", *told]), file=findings[0].file)
+
+
+def _broken(problems: Sequence[Problem]) -> SpecError:
+    first = problems[0]
+    text = "\n".join(map(render, problems))
+    place: Mapping[str, Any] = {"file": first.file, "line": first.line, "column": first.column, "rule": first.rule}
+    return SpecError(text, problems=problems, **place)
+
+
+def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iterable[str]:
+    old = version - 1
+    ending = [
+        field.name for struct in (spec.root, *spec.structs) for field in struct.fields if field.versions.highest == old
+    ]
+    if ending:
+        yield f"{', '.join(ending)} ended with version {old}, and so version {version} is without"
+    unstable = next((each for each in (spec, partner) if each is not None and each.latest_version_unstable), None)
+    if unstable is not None:
+        yield f"latestVersionUnstable of {unstable.name} is about version {version} now: {old} counts as released"

@@ -1,0 +1,157 @@
+"""Edits of a spec's text that leave the rest of it as it is: comments, order, line ends, how it is set.
+
+The parser says where a value begins, the tokens of the text where it ends. What
+is added is set like its neighbour: on a line of its own or not, a key a line or
+all on one.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tagwire_generator.syntax.comments import TOKEN
+from tagwire_generator.syntax.parse import Items, Node, Object, parse
+from tagwire_generator.syntax.spec_text import inline
+
+__all__ = ["SpecEdit"]
+
+_STEP: Final = "  "
+"""How much deeper the first entry of a list is than the list."""
+
+
+class SpecEdit:
+    """The text of a valid spec while it is edited: edits are collected, and made all at once by `result`."""
+
+    def __init__(self, text: str, *, file: str) -> None:
+        root = parse(text, file=file).root
+        assert root is not None, "the text is that of a valid spec"
+        self.root: Object = root
+        self._text = text
+        self._lines = [0]
+        for line in text.split("\n"):
+            self._lines.append(self._lines[-1] + len(line) + 1)
+        self._edits: list[tuple[int, int, str]] = []
+        self._line_end = "\r\n" if "\r\n" in text else "\n"
+
+    def result(self) -> str:
+        """The text with all edits."""
+        text = self._text
+        ordered = sorted((start, number, end, new) for number, (start, end, new) in enumerate(self._edits))
+        for start, _, end, new in ordered[::-1]:
+            text = text[:start] + new + text[end:]
+        return text
+
+    def replace(self, node: Node, value: Any) -> None:
+        """Put another value in the place of one."""
+        start = self._start(node)
+        self._edits.append((start, self._end(start), inline(value)))
+
+    def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
+        """Put an entry into a list of objects, before the one at `index`, or at the end."""
+        if not items.items:
+            self._insert_only(items, entry)
+        elif index == 0:
+            self._insert_first(items, entry)
+        else:
+            self._insert_behind(items, index - 1, entry)
+
+    def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
+        """Give an object one more key, with a list of one entry."""
+        last = self._end(self._start(parent.all_members[-1].value))
+        indent = self._indent(self._start(parent.all_members[-1]))
+        lines = ["", f"{indent}{json.dumps(key)}: [", f"{indent}{_STEP}{inline(entry)}", f"{indent}]"]
+        place = self._behind_comments(last)
+        self._edits.append((last, last, ","))
+        self._edits.append((place, place, self._line_end.join(lines)))
+
+    # ------------------------------------------------------------ entries
+
+    def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
+        start = self._start(items)
+        end = self._end(start) - 1
+        content = start + len(self._text[start:end].rstrip())  # a comment may stand in the list
+        indent = self._indent(start)
+        new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
+        self._edits.append((content, end, new))
+
+    def _insert_first(self, items: Items, entry: Mapping[str, Any]) -> None:
+        opening, first = self._start(items) + 1, self._start(items.items[0])
+        if "\n" not in self._text[opening:first]:
+            self._edits.append((first, first, f"{self._set(entry, items.items[0], '')}, "))
+            return
+        indent = self._indent(first)
+        place = self._behind_comments(opening)
+        self._edits.append((place, place, f"{self._line_end}{indent}{self._set(entry, items.items[0], indent)},"))
+
+    def _insert_behind(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
+        neighbour = items.items[index]
+        start = self._start(neighbour)
+        end = self._end(start)
+        before = self._end(self._start(items.items[index - 1])) if index else self._start(items)
+        is_lined = "\n" in self._text[before:start]
+        indent = self._indent(start) if is_lined else ""
+        new = self._set(entry, neighbour, indent)
+        gap = f"{self._line_end}{indent}" if is_lined else " "
+        comma = self._comma(end)
+        if comma is None:
+            place = self._behind_comments(end) if is_lined else end
+            self._edits.append((end, end, ","))
+            self._edits.append((place, place, f"{gap}{new}"))
+        else:
+            place = self._behind_comments(comma) if is_lined else comma
+            self._edits.append((place, place, f"{gap}{new},"))
+
+    def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
+        """An entry as text, set like another one; its first line is not indented."""
+        members = like.all_members if isinstance(like, Object) else ()
+        if not members:
+            return inline(entry)
+        brace, first = self._start(like) + 1, self._start(members[0])
+        key_end = self._end(first)
+        colon = ": " if self._text[key_end : self._start(members[0].value)].endswith(" ") else ":"
+        parts = [f"{json.dumps(key)}{colon}{inline(value)}" for key, value in entry.items()]
+        if "\n" in self._text[brace:first]:
+            inner = self._line_end + self._indent(first)
+            return "{" + inner + f",{inner}".join(parts) + self._line_end + indent + "}"
+        pad = " " if self._text[brace:first].startswith(" ") else ""
+        return "{" + pad + f",{' ' if len(colon) > 1 else ''}".join(parts) + pad + "}"
+
+    # ------------------------------------------------------------ places
+
+    def _start(self, node: Node) -> int:
+        return self._lines[node.line - 1] + node.column - 1
+
+    def _end(self, start: int) -> int:
+        """Where the value or key that begins at `start` ends."""
+        depth = 0
+        for found in TOKEN.finditer(self._text, start):
+            if found.lastgroup == "mark":
+                depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
+            if not depth and found.lastgroup != "comment":
+                return found.end()
+        raise AssertionError("a value of a spec that was parsed has an end")
+
+    def _comma(self, place: int) -> int | None:
+        """Behind the comma that follows a place, if one does before anything else but comments."""
+        for found in TOKEN.finditer(self._text, place):
+            if found.lastgroup != "comment":
+                return found.end() if found[0] == "," else None
+        return None
+
+    def _behind_comments(self, place: int) -> int:
+        """The end of the line, if only comments stand there; else the place itself."""
+        end = place
+        while True:
+            rest = self._text[end:]
+            blank = len(rest) - len(rest.lstrip(" \t\r"))
+            if rest[blank:].startswith("\n") or not rest[blank:]:
+                return end
+            found = TOKEN.match(self._text, end + blank)
+            if found is None or found.lastgroup != "comment":
+                return place
+            end = found.end()
+
+    def _indent(self, place: int) -> str:
+        """The white space at the beginning of the line of a place."""
+        line = self._text[self._text.rfind("\n", 0, place) + 1 : place]
+        return line[: len(line) - len(line.lstrip(" \t"))]

@@ -1,0 +1,118 @@
+"""What a change does to a record format: it has no versions, and logs keep its bytes for years.
+
+So whatever stands on the wire must stay as it is; a format that needs other
+bytes is another format, with another discriminator. Names may change, but
+programs find fields by them.
+"""
+
+from collections.abc import Iterator
+
+from tagwire.layout import Array, Bits, Compression, Condition, Item, Nested, Order, StructLayout, Type
+from tagwire.versions import NONE
+from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.expansion.format_classes import format_class
+from tagwire_generator.model import MessageSpec
+
+__all__ = ["format_findings"]
+
+_WIRE = ("condition", "extent", "equals", "relative_to", "compression")
+"""What an item says of its bytes, beside its type and bits."""
+
+
+def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
+    """What a new spec of a format breaks of the old one; both are one format, or one of them is a message."""
+    if old.format is None or new.format is None:
+        what = "a record format, and now is a message" if old.format else "a message, and now is a record format"
+        yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
+        return
+    if old.format.name != new.format.name:
+        text = f"the format was called {old.format.name}, and now is {new.format.name}"
+        yield change("TW940", new, NONE, text, spot=Spot(key="format"))
+    before, now = (format_class(spec, spec.options).layout().root for spec in (old, new))
+    for rule, names, text in _structs(before, now, {}, ()):
+        yield change(rule, new, NONE, text, path=".".join(item.name for item in names), spot=_spot(names))
+
+
+_Found = Iterator[tuple[str, tuple[Item, ...], str]]
+
+
+def _spot(items: tuple[Item, ...]) -> Spot:
+    return Spot(tuple(item.json_name for item in items))
+
+
+def _structs(old: StructLayout, new: StructLayout, outer: dict[str, str], around: tuple[Item, ...]) -> _Found:
+    renamed = _renamed(old, new)
+    for was, item in renamed.items():
+        yield "TW941", (*around, item), f"the field was {was}, and now is {item.name}"
+    names = outer | {was: item.name for was, item in renamed.items()}
+    before = {names.get(item.name, item.name): item for item in old.items}
+    now = {item.name: item for item in new.items}
+    for name in before.keys() - now.keys():
+        yield "TW914", around, f"{name} is not there any more"
+    for name, item in now.items():
+        if name not in before:
+            yield "TW914", (*around, item), f"{name} was not there"
+    common = [name for name in before if name in now]
+    if common != [name for name in now if name in before]:
+        yield "TW914", around, f"the order was {', '.join(common)}, and now is another"
+    for name in common:
+        yield from _items(before[name], now[name], names, (*around, now[name]))
+
+
+def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
+    """Fields that stand at their old place, with their old type and another name."""
+    if len(old.items) != len(new.items):
+        return {}
+    known = {item.name for item in (*old.items, *new.items)}
+    both = known - ({item.name for item in old.items} ^ {item.name for item in new.items})
+    pairs = zip(old.items, new.items, strict=True)
+    return {
+        was.name: item
+        for was, item in pairs
+        if was.name not in both and item.name not in both and str(was.type) == str(item.type)
+    }
+
+
+def _items(old: Item, new: Item, names: dict[str, str], path: tuple[Item, ...]) -> _Found:
+    if str(old.type) != str(new.type):
+        yield "TW914", path, f"the type was {old.type}, and now is {new.type}"
+    elif _terms(old.type, names) != _terms(new.type, {}):
+        yield "TW914", path, f"the {old.type} has other terms: its length, count, order or range is another"
+    for name in _WIRE:
+        if _with_names(getattr(old, name), names) != _with_names(getattr(new, name), {}):
+            yield "TW914", path, f"its {name.replace('_', ' ')} is another than it was"
+    if [_shape(group) for group in old.bits] != [_shape(group) for group in new.bits]:
+        yield "TW914", path, "its bits are others than they were"
+    for one, other in zip(old.bits, new.bits, strict=False):
+        if _shape(one) == _shape(other) and one.name != other.name:
+            yield "TW920", path, f"the bits 0x{one.mask:02x} were {one.name}, and now are {other.name}"
+    if old.default != new.default:
+        yield "TW921", path, f"the default was {old.default!r}, and now is {new.default!r}"
+    inner = _struct_of(old.type), _struct_of(new.type)
+    if inner[0] is not None and inner[1] is not None:
+        yield from _structs(inner[0], inner[1], names, path)
+
+
+def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
+    return group.mask, group.values
+
+
+def _with_names(value: object, names: dict[str, str]) -> object:
+    """What an old item says of other fields, by their new names."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Compression):
+        return names.get(value.field, value.field), _shape(value.bits)
+    if isinstance(value, Condition | Order):
+        return value.replace(field=names.get(value.field, value.field))
+    return value
+
+
+def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
+    """What a type says of itself, by the new names; not what its struct has, which is compared by itself."""
+    return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]
+
+
+def _struct_of(kind: Type) -> StructLayout | None:
+    inner = kind.element if isinstance(kind, Array) else kind
+    return inner.struct if isinstance(inner, Nested) else None

@@ -1,0 +1,114 @@
+"""Record formats as classes made at run time, and their field tables: as `message_classes` does it for messages.
+
+A spec names fields as it spells them, and bits by their names; a row has
+attributes and masks, and knows who frames it. Everything is looked up here,
+once, so that layouts are made of rows alone.
+"""
+
+from typing import Any
+
+from tagwire.layout import Bits, Compression, Condition, Order
+from tagwire.message import Struct
+from tagwire.message.field_table import FieldRow
+from tagwire.message.framing_table import Form
+from tagwire.message.record_format import RecordFormat
+from tagwire_generator.expansion.message_classes import field_row
+from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.framing_rules import fields_before, places
+from tagwire_generator.model.framing_spec import REST, BitsSpec
+from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["attributes_of", "format_class", "format_rows"]
+
+
+def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
+    """A format's class with its field tables, enough for its layout."""
+    assert spec.format is not None
+    tables = format_rows(spec, options)
+    classes: dict[str, type[Struct]] = {}
+    for struct in spec.structs:
+        classes[struct.name] = type(struct.name, (Struct,), _members(struct, tables[struct.name], classes))
+    head = {"NAME": spec.name, "FORMAT": spec.format.name, "DISCRIMINATOR": attribute_name(spec.format.discriminator)}
+    return type(spec.name, (RecordFormat,), _members(spec.root, tables[spec.name], classes) | head)
+
+
+def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
+    """The fields that objects have: not lengths, counts and checksums."""
+    return tuple(field for field in struct.fields if not _is_framing(field))
+
+
+def _is_framing(field: FieldSpec) -> bool:
+    return bool(field.form.length_of or field.form.count_of or field.form.covers)
+
+
+def _members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dict[str, type[Struct]]) -> dict[str, Any]:
+    for field, row in zip(struct.fields, rows, strict=True):
+        row.struct = classes.get(field.struct or "")
+    return {"FIELDS": rows, "__slots__": tuple(attribute_name(field.name) for field in attributes_of(struct))}
+
+
+def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
+    """The field table of the format and of each of its structs, by name; rows do not name classes yet."""
+    graph = StructGraph(spec.root, spec.structs)
+    around = places(graph)
+    tables: dict[str, tuple[FieldRow, ...]] = {}
+    for position, struct in graph.owners():
+        rows = []
+        for index, field in enumerate(struct.fields):
+            row = field_row(field, None)
+            row.form = _form(struct, field, fields_before(graph, around, position, index), options)
+            rows.append(row)
+        tables[struct.name] = tuple(rows)
+    return tables
+
+
+def _form(struct: StructSpec, field: FieldSpec, before: dict[str, FieldSpec], options: SpecOptions) -> Form | None:
+    form = field.form
+    when = form.when
+    order = Order(attribute_name(form.ascending), unsigned=options.header_key_order == "unsigned")
+    made = Form(
+        length=form.length,
+        count=form.count,
+        length_of=form.length_of if form.length_of == REST else attribute_name(form.length_of),
+        counts_itself=form.includes_itself,
+        extent=_who(struct, "length_of", field.name),
+        count_of=attribute_name(form.count_of),
+        counted_by=_who(struct, "count_of", field.name),
+        covers=attribute_name(form.covers),
+        bits=tuple(map(_bits, form.bits)),
+        when=None if when is None else _condition(before[when.field], when.bits, when.equals),
+        relative_to=attribute_name(form.delta_of),
+        compression=_compression(form.compression, before) if form.compression else None,
+        equals=form.equals,
+        rewritten=form.rewritten,
+        ascending=order if form.ascending else None,
+        filled=form.not_empty,
+        signed=form.signed,
+    )
+    return None if made == Form() else made
+
+
+def _who(struct: StructSpec, key: str, name: str) -> str:
+    """The attribute of the field that frames this one, or ""."""
+    found = (field.name for field in struct.fields if getattr(field.form, key) == name)
+    return attribute_name(next(found, ""))
+
+
+def _bits(group: BitsSpec) -> Bits:
+    return Bits(attribute_name(group.name), group.mask, group.values)
+
+
+def _condition(field: FieldSpec, bits: str, equals: int) -> Condition:
+    group = field.form.group(bits)
+    if group is None:
+        return Condition(attribute_name(field.name), -1, equals)
+    return Condition(attribute_name(field.name), group.mask, equals << group.low)
+
+
+def _compression(text: str, before: dict[str, FieldSpec]) -> Compression:
+    field, _, bits = text.partition(".")
+    group = before[field].form.group(bits)
+    assert group is not None, "the rules of the format see to it"
+    return Compression(attribute_name(field), _bits(group))

@@ -1,0 +1,63 @@
+"""Data classes made at run time from a spec: what the generator expands layouts from.
+
+They carry the same versioned field tables as the generated ones, and the
+runtime expands both by the same code: there is no second version arithmetic.
+"""
+
+from typing import Any
+
+from tagwire.layout import DEFAULT_STRUCT
+from tagwire.message import Message, Struct
+from tagwire.message.field_table import FieldRow, OptionalFields
+from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["field_row", "message_class"]
+
+
+def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
+    """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""
+    structs: dict[str, type[Struct]] = {}
+    for struct in spec.structs:
+        structs[struct.name] = type(struct.name, (Struct,), _members(struct, structs))
+    members = _members(spec.root, structs) | {
+        "NAME": spec.name,
+        "KIND": spec.kind,
+        "VERSIONS": spec.valid_versions,
+        "FLEXIBLE_VERSIONS": spec.flexible_versions,
+        "OPTIONAL_FIELDS": optional_fields(spec, options),
+    }
+    return type(spec.name, (Message,), members)
+
+
+def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
+    """The draft dialect's settings of a message, or None in the released one."""
+    if spec.dialect != "draft":
+        return None
+    return OptionalFields(
+        spec.optional_versions, length_varint=options.length_varint, counts_tag=options.length_counts_tag
+    )
+
+
+def _members(struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
+    rows = tuple(field_row(field, structs.get(field.struct or "")) for field in struct.fields)
+    return {"FIELDS": rows, "__slots__": (*(row.name for row in rows), "unknown_tags")}
+
+
+def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
+    """The row of a field in its struct's versioned field table."""
+    return FieldRow(
+        attribute_name(field.name),
+        field.name,
+        str(field.type),
+        str(field.versions),
+        default=DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default,
+        nullable=str(field.nullable_versions),
+        tag=field.tag,
+        tagged=str(field.tagged_versions),
+        ignorable=field.ignorable,
+        flexible=None if field.flexible_versions is None else str(field.flexible_versions),
+        record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
+        struct=struct,
+    )

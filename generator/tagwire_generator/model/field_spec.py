@@ -1,0 +1,176 @@
+"""A field of a struct, with all rules that it must keep by itself.
+
+Rules that need to know the struct, the message or the dialect are with those.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
+from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.field_type import FieldType
+from tagwire_generator.model.framing_spec import FormSpec, form_violations
+from tagwire_generator.model.spec_names import NAME_RULE, is_name
+from tagwire_generator.model.violations import Violation, enforce
+
+__all__ = ["ENTITY_TYPES", "MAX_DRAFT_TAG", "MAX_TAG", "FieldSpec"]
+
+ENTITY_TYPES: Final = {
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+"""The wire type of each entity; "unknown" fits any."""
+
+_NO_FORM: Final = FormSpec()
+
+MAX_TAG: Final = 2**31 - 1
+"""The highest tag of the released dialect."""
+MAX_DRAFT_TAG: Final = 2**16 - 1
+"""The highest tag of the draft dialect, whose tags take two bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldSpec:
+    """One field. Raises InvalidSpec if it contradicts itself."""
+
+    name: str
+    type: FieldType
+    versions: Versions
+    """Where it exists; its parents may narrow this."""
+    nullable_versions: Versions = NONE
+    """Where null is legal; may be wider than `versions`."""
+    tagged_versions: Versions = NONE
+    """Where it is a tagged field (in the draft dialect: an optional one)."""
+    tag: int | None = None
+    default: Default = IMPLICIT
+    """A Python value; None is null."""
+    ignorable: bool = False
+    """Whether a version that lacks the field may drop its value silently."""
+    entity_type: str = "unknown"
+    map_key: bool = False
+    zero_copy: bool = False
+    flexible_versions: Versions | None = None
+    """Where its length is compact; None: where the message is flexible."""
+    record_formats: RecordFormats = ()
+    """Records and bytes: the format of the records in each range of versions."""
+    form: FormSpec = _NO_FORM
+    """What only fields of record formats have."""
+    is_of_format: bool = False
+    """Whether it stands in a record format."""
+    is_optional: bool = False
+    """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
+    about: str = ""
+    warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        if self.default is IMPLICIT:
+            always = self.form.equals
+            object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
+        object.__setattr__(self, "warnings", enforce(self._violations()))
+
+    @property
+    def struct(self) -> str | None:
+        """The name of the struct that the field holds, one or many; None for primitives."""
+        return self.type.struct
+
+    def _violations(self) -> Iterator[Violation]:
+        if not is_name(self.name):
+            yield Violation("TW401", "name", f"{quoted(self.name)} can't be a field's name; {NAME_RULE}")
+        yield from self._type_violations()
+        yield from self._tag_violations()
+        yield from self._default_violations()
+        yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
+        if self.is_of_format:
+            yield from form_violations(named(self.name), self.type, self.form)
+
+    def _type_violations(self) -> Iterator[Violation]:
+        """What the type does not allow."""
+        where = f"field {named(self.name)} is {self.type}"
+        if self.nullable_versions and not self.type.can_be_null:
+            said = f"has nullableVersions {self.nullable_versions}; remove them"
+            if self.is_optional:
+                said = "is nullable; remove the key"
+            message = f"{where}, which has no null, but {said}"
+            yield Violation("TW406", "nullableVersions", message, ("type",))
+        if self.entity_type not in ("unknown", *ENTITY_TYPES):
+            yield Violation("TW112", "entityType", f"there is no entity type {quoted(self.entity_type)}")
+        elif self.entity_type != "unknown" and ENTITY_TYPES[self.entity_type] != self.type.name:
+            message = f"{where}, but a {self.entity_type} is {ENTITY_TYPES[self.entity_type]}; change one of them"
+            yield Violation("TW407", "entityType", message, ("type",))
+        if self.flexible_versions is not None and (self.type.is_array or self.type.name not in ("string", "bytes")):
+            message = f"{where}, but only string and bytes can have flexibleVersions of their own; remove the key"
+            yield Violation("TW409", "flexibleVersions", message, ("type",))
+        if self.zero_copy and (self.type.is_array or self.type.name != "bytes"):
+            message = f"{where}, but only bytes can be zeroCopy; remove the key"
+            yield Violation("TW412", "zeroCopy", message, ("type",))
+        if self.zero_copy and self.tag is not None and not self.is_optional:
+            yield Violation(
+                "TW423",
+                "zeroCopy",
+                f"field {named(self.name)} is tagged and zeroCopy, which Kafka's generator can't do",
+            )
+        if self.nullable_versions and self.versions and not self.nullable_versions & self.versions:
+            message = (
+                f"field {named(self.name)} is nullable in {self.nullable_versions}, but exists in {self.versions} only"
+            )
+            yield Violation("TW421", "nullableVersions", message, ("versions",))
+
+    def _tag_violations(self) -> Iterator[Violation]:
+        """How tag, taggedVersions, versions and nullableVersions go together."""
+        name, tag, tagged = named(self.name), self.tag, self.tagged_versions
+        if tag is not None and not 0 <= tag <= MAX_TAG:
+            most = f"tags are 0 to {MAX_TAG}"
+            if self.is_optional:
+                most = f"the draft's tags are 0 to {MAX_DRAFT_TAG}"
+            yield Violation("TW601", "tag", f"field {name} has tag {tag}; {most}")
+        if tag is not None and not tagged:
+            message = f"field {name} has tag {tag}, but no taggedVersions; add them, or remove the tag"
+            yield Violation("TW602", "tag", message, ("taggedVersions",))
+        if tagged and tag is None:
+            message = f"field {name} has taggedVersions {tagged}, but no tag; add one, or remove the versions"
+            yield Violation("TW603", "taggedVersions", message, ("tag",))
+        if tagged and tagged.highest != HIGHEST:
+            message = f"field {name} is tagged in {tagged} only; write {tagged.lowest}+"
+            yield Violation("TW604", "taggedVersions", message)
+        if not tagged <= self.versions:
+            message = (
+                f"field {name} is tagged in {tagged}, but exists in {self.versions}; widen versions to {tagged.lowest}+"
+            )
+            yield Violation("TW605", "taggedVersions", message, ("versions",))
+        if tagged & self.nullable_versions not in (NONE, tagged):
+            message = (
+                f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; make that all or none"
+            )
+            yield Violation("TW606", "nullableVersions", message, ("taggedVersions",))
+        if tag is not None and self.map_key:
+            message = f"field {name} is a map key, but has tag {tag}; a key must stand in every element"
+            yield Violation("TW607", "mapKey", message, ("tag",))
+
+    def _default_violations(self) -> Iterator[Violation]:
+        violation = default_violation(self.name, self.type, self.default)
+        if violation is not None:
+            yield violation
+        elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
+            message = (
+                f"exists in {self.versions} and is nullable in {self.nullable_versions}; "
+                f"widen nullableVersions to {self.versions}"
+            )
+            if self.is_optional:
+                message = 'is not nullable; write "nullable": true'
+            message = f"field {named(self.name)} is null by default, but {message}"
+            yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
+        is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
+        if is_optional_null and self.default == implicit_default(self.type):
+            message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
+            remedy = 'write "default": "null" if absent means null'
+            yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
+
+
+def _shown(default: Default) -> str:
+    return "a default struct" if not isinstance(default, str | bytes | tuple) else "empty"

@@ -1,0 +1,80 @@
+"""A field's type: a primitive of `tagwire.wire.types`, a struct, or an array of either.
+
+Record formats have a few primitives of their own; that others have none of them is a rule about messages.
+"""
+
+import difflib
+from dataclasses import dataclass
+
+from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
+from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
+from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
+
+__all__ = ["FieldType"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """`name` is that of a primitive or of a struct; `is_array` says whether it is the element's.
+
+    Raises InvalidSpec for a name that is neither, and for an array of records.
+    """
+
+    name: str
+    is_array: bool = False
+
+    def __post_init__(self) -> None:
+        enforce(self._violations())
+
+    def _violations(self) -> list[Violation]:
+        name = self.name
+        if name == "records" and self.is_array:
+            text = "there is no array of records; use records alone, which holds any number of batches"
+            return [Violation("TW404", "type", text)]
+        if name in WIRE_TYPES or name in RECORD_TYPES or is_struct_name(name):
+            return []
+        if name[:1].isupper():
+            return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
+        near = difflib.get_close_matches(name.lower(), [*WIRE_TYPES, *RECORD_TYPES], 1)
+        every = f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+        hint = f"did you mean {near[0]}?" if near else every
+        return [Violation("TW402", "type", f"there is no type {quoted(name)}; {hint}")]
+
+    @classmethod
+    def parse(cls, text: str) -> "FieldType":
+        """Read `int32`, `[]int32`, `Foo` or `[]Foo`; blanks around either part are dropped.
+
+        Raises InvalidSpec for anything else.
+        """
+        bare = text.strip()
+        if not bare.startswith("[]"):
+            return cls(bare)
+        element = bare[2:].strip()
+        if not element or element.startswith("["):
+            what = f"the array type {quoted(bare)} has {'arrays as elements' if element else 'no element type'}"
+            raise InvalidSpec([Violation("TW403", "type", f"{what}; write [] and one primitive or struct")])
+        return cls(element, is_array=True)
+
+    @property
+    def primitive(self) -> WireType | None:
+        """The primitive, also of an array of them; None for a struct and an array of structs."""
+        return WIRE_TYPES.get(self.name) or RECORD_TYPES.get(self.name)
+
+    @property
+    def struct(self) -> str | None:
+        """The struct's name, also of an array of them; None for a primitive."""
+        return None if self.primitive else self.name
+
+    @property
+    def scalar(self) -> WireType | None:
+        """The primitive if this is no array."""
+        return None if self.is_array else self.primitive
+
+    @property
+    def can_be_null(self) -> bool:
+        """Whether the type has a null on the wire: texts, bytes, records, arrays and structs have one."""
+        return self.scalar is None or self.scalar.family in ("text", "binary")
+
+    def __str__(self) -> str:
+        return f"[]{self.name}" if self.is_array else self.name

@@ -1,0 +1,153 @@
+"""The rules about record formats that look at several fields: who frames, covers, counts and packs whom.
+
+A name means a field of the same struct, for framing; for conditions, deltas and
+compression also one of a struct around it, the nearest that has it and that
+was read before.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.framing_spec import REST, FormSpec, codecs_violation
+from tagwire_generator.model.spec_names import is_format_name
+from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.violations import Violation
+
+if TYPE_CHECKING:
+    from tagwire_generator.model.message_spec import MessageSpec
+
+__all__ = ["fields_before", "places", "violations"]
+
+
+def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+    """The rules about the head of a format, and about its fields together."""
+    yield from _head_violations(message)
+    if graph.cycle:
+        return
+    around = places(graph)
+    for position, struct in graph.owners():
+        for index, spec in enumerate(struct.fields):
+            before = fields_before(graph, around, position, index)
+            for violation in _field_violations(struct, index, spec, before):
+                yield Violation(
+                    violation.rule, violation.key, violation.message, ("type", "message:members"), index, position
+                )
+
+
+def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
+    head = message.format
+    assert head is not None
+    if not is_format_name(head.name):
+        text = f"{quoted(head.name)} can't be a format's name; use lower-case letters, digits, - and +"
+        yield Violation("TW010", "format", text)
+    fields = {spec.name: spec for spec in message.fields}
+    if head.discriminator:
+        spec = fields.get(head.discriminator)
+        if spec is None or spec.form.equals is None:
+            text = f"the discriminator {quoted(head.discriminator)} is no field of the message with a value in equals"
+            yield Violation("TW009", "discriminator", text, ("fields", "members"))
+    for claim in head.claims:
+        if claim.field not in fields:
+            text = f"a claim is about {quoted(claim.field)}, but the format has no such field"
+            yield Violation("TW011", "claims", text, ("fields", "members"))
+
+
+def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
+    """Where each struct is used first: the struct that holds it, and the field."""
+    around: dict[int | None, tuple[int | None, int]] = {}
+    for position, _, index, spec in graph.members():
+        target = graph.target(spec)
+        if target is not None:
+            around.setdefault(target, (position, index))
+    return around
+
+
+def fields_before(
+    graph: StructGraph, around: Mapping[int | None, tuple[int | None, int]], position: int | None, index: int
+) -> dict[str, FieldSpec]:
+    """The fields that were read before this one, by name: of its struct, and of those around it."""
+    structs = dict(graph.owners())
+    found: dict[str, FieldSpec] = {}
+    while True:
+        for spec in structs[position].fields[:index]:
+            found.setdefault(spec.name, spec)
+        if position is None or position not in around:
+            return found
+        position, index = around[position]
+
+
+def _field_violations(
+    struct: StructSpec, index: int, spec: FieldSpec, before: Mapping[str, FieldSpec]
+) -> Iterator[Violation]:
+    form = spec.form
+    after = {later.name: later for later in struct.fields[index + 1 :]}
+    yield from _framing_violations(struct, index, spec, after)
+    if form.when is not None:
+        yield from _bits_reference(spec, "when", form.when.field, form.when.bits, before)
+    if form.compression:
+        field, _, bits = form.compression.partition(".")
+        yield from _bits_reference(spec, "compression", field, bits, before)
+        group = before[field].form.group(bits) if field in before else None
+        wrong = codecs_violation(spec.name, group) if group else None
+        if wrong is not None:
+            yield wrong
+        if not (spec.type.is_array and after == {}) and spec.type.name != "bytes":
+            text = f"field {spec.name} can't be packed; only bytes, and an array at the end of its struct, can"
+            yield Violation("TW008", "compression", text)
+    if form.delta_of and form.delta_of not in before:
+        text = f"field {spec.name} is a delta of {quoted(form.delta_of)}, but no such field was read before it"
+        yield Violation("TW006", "deltaOf", text)
+
+
+def _framing_violations(
+    struct: StructSpec, index: int, spec: FieldSpec, after: Mapping[str, FieldSpec]
+) -> Iterator[Violation]:
+    form = spec.form
+    for key, name in (("lengthOf", form.length_of), ("countOf", form.count_of), ("covers", form.covers)):
+        if name and name not in after and not (key == "lengthOf" and name == REST):
+            text = f"field {spec.name} names {quoted(name)} in {key}, but no such field follows it in {struct.name}"
+            yield Violation("TW006", key, text)
+        elif name in after and after[name].form.when != (None if key == "covers" else form.when):
+            text = f"field {spec.name} names {name} in {key}, but the two are not there together"
+            yield Violation("TW006", key, text)
+    if form.count_of in after and not (after[form.count_of].type.is_array and not after[form.count_of].form.count):
+        text = f"field {spec.name} counts {form.count_of}, which is no array without a count of its own"
+        yield Violation("TW003", "countOf", text)
+    others = struct.fields[:index]
+    for key, get in (("lengthOf", _length_of), ("countOf", _count_of)):
+        name = get(form)
+        if name and any(get(other.form) == name for other in others):
+            text = f"field {spec.name} has {key} {name}, as another field before it; keep one"
+            yield Violation("TW007", key, text)
+    ends_by_itself = spec.type.is_array and not form.count and not any(_count_of(o.form) == spec.name for o in others)
+    if ends_by_itself:
+        text = f"field {spec.name} is {spec.type} without an end; give it a count, or write rest"
+        yield Violation("TW003", "count", text)
+    if REST in (form.length, form.count) and after and not any(_length_of(o.form) == spec.name for o in others):
+        text = f"field {spec.name} takes the rest of {struct.name}, but {next(iter(after))} follows it"
+        yield Violation("TW007", "length" if form.length == REST else "count", text)
+
+
+def _length_of(form: FormSpec) -> str:
+    return form.length_of
+
+
+def _count_of(form: FormSpec) -> str:
+    return form.count_of
+
+
+def _bits_reference(
+    spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
+) -> Iterator[Violation]:
+    """A field that was read before, and perhaps a group of its bits."""
+    other = before.get(field)
+    if other is None:
+        text = f"field {spec.name} names {quoted(field)} in {key}, but no such field was read before it"
+        yield Violation("TW006", key, text)
+    elif (bits or key == "compression") and other.form.group(bits) is None:
+        known = ", ".join(group.name for group in other.form.bits) or "none"
+        text = f"field {spec.name} names {quoted(f'{field}.{bits}')} in {key}, but the bits of {field} are: {known}"
+        yield Violation("TW006", key, text)

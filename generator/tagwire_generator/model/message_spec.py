@@ -1,0 +1,177 @@
+"""A message: its head, its fields and its structs; and the summary that a package index needs."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules
+from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.message_rules import Kind
+from tagwire_generator.model.record_format_spec import FormatSpec
+from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["Dialect", "Fallback", "MessageSpec", "MessageSummary"]
+
+Dialect = Literal["released", "draft"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """How a peer answers a request of a version that it lacks: in `version`, with `error_code` in front."""
+
+    version: int
+    error_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSummary:
+    """What a directory's rules and a package's index need of a message, without its fields."""
+
+    name: str
+    kind: str
+    api_key: int | None
+    component: str
+    valid_versions: str
+    flexible_versions: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    aliases: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
+        """The summary that `as_dict` wrote."""
+        values = dict(summary)
+        values["aliases"] = tuple(values["aliases"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSpec:
+    """One message of either dialect. Raises InvalidSpec if it contradicts itself.
+
+    A message whose `valid_versions` are none is gone; its key stays reserved
+    and nothing else of it counts, so it has no fields and structs.
+    """
+
+    name: str
+    kind: Kind
+    valid_versions: Versions
+    aliases: tuple[str, ...] = ()
+    """Older names, under which a registry still finds it."""
+    api_key: int | None = None
+    component: str = ""
+    """The subfolder of the spec set: API keys of records are unique within it."""
+    deprecated_versions: Versions = NONE
+    flexible_versions: Versions = NONE
+    dialect: Dialect = "released"
+    optional_versions: Versions = NONE
+    """The draft dialect's versionsWithOptional."""
+    fields: tuple[FieldSpec, ...] = ()
+    reserved_tags: tuple[int, ...] = ()
+    structs: tuple[StructSpec, ...] = ()
+    """Inline and common ones, each after those that it refers to."""
+    listeners: tuple[str, ...] = ()
+    latest_version_unstable: bool = False
+    header_versions: tuple[tuple[Versions, int], ...] = ()
+    """Ascending ranges with the header version that each uses; empty if the spec gives none."""
+    fallback: Fallback | None = None
+    format: FormatSpec | None = None
+    """What only a record format has. Such a message has the one version 0, which nobody sees."""
+    options: SpecOptions = field(default_factory=SpecOptions)
+    """Those of the spec set that it was read with."""
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
+    root: StructSpec = field(init=False, compare=False, repr=False)
+    """The fields and retired tags of the message itself, as a struct of its name."""
+    warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        if not self.valid_versions:
+            for name in ("fields", "reserved_tags", "structs"):
+                object.__setattr__(self, name, ())
+        bad_name = message_rules.name_violation(self.name)
+        if bad_name is not None:
+            raise InvalidSpec([bad_name])
+        root = StructSpec(
+            name=self.name,
+            versions=self.valid_versions,
+            fields=self.fields,
+            reserved_tags=self.reserved_tags,
+            is_draft=self.dialect == "draft",
+        )
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "warnings", enforce(self._violations()))
+        object.__setattr__(self, "structs", _in_order(self.structs))
+
+    def _violations(self) -> list[Violation]:
+        found = [*message_rules.identity_violations(self)]
+        if self.valid_versions:
+            found += message_rules.violations(self)
+            graph = StructGraph(self.root, self.structs)
+            found += struct_rules.violations(self, graph)
+            found += field_rules.violations(self, graph)
+            if self.format is not None:
+                found += framing_rules.violations(self, graph)
+        return found
+
+    @property
+    def headers(self) -> tuple[tuple[Versions, int], ...]:
+        """The header version of each range of versions: what the spec says, or what goes with flexible versions.
+
+        Empty for what is neither request nor response.
+        """
+        return self.header_versions or message_rules.implied_headers(self)
+
+    @property
+    def latest_stable(self) -> int:
+        """The highest version that is not marked unstable; -1 if there is none."""
+        if not self.latest_version_unstable:
+            return self.valid_versions.highest
+        is_only_one = self.valid_versions.lowest == self.valid_versions.highest
+        return -1 if is_only_one or not self.valid_versions else self.valid_versions.highest - 1
+
+    def struct(self, name: str) -> StructSpec:
+        """The struct of that name. Raises KeyError if there is none."""
+        return {struct.name: struct for struct in self.structs}[name]
+
+    def summary(self) -> MessageSummary:
+        """What others need to know of this message without its fields."""
+        return MessageSummary(
+            name=self.name,
+            kind=self.kind,
+            api_key=self.api_key,
+            component=self.component,
+            valid_versions=str(self.valid_versions),
+            flexible_versions=str(self.flexible_versions),
+            aliases=self.aliases,
+            file=self.file,
+            line=self.line,
+            column=self.column,
+        )
+
+
+def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:
+    """The structs in their order, but each after those that it refers to; no struct may contain itself."""
+    by_name = {struct.name: struct for struct in structs}
+    found: dict[str, StructSpec] = {}
+
+    def add(struct: StructSpec) -> None:
+        for spec in struct.fields:
+            if spec.struct is not None and spec.struct not in found:
+                add(by_name[spec.struct])
+        found[struct.name] = struct
+
+    for struct in structs:
+        if struct.name not in found:
+            add(struct)
+    return tuple(found.values())

@@ -1,0 +1,138 @@
+"""A register: keys that are given out, with their names, and who gives out which.
+
+A register has no bytes of its own. It becomes constants, with names both ways.
+Frozen; one that contradicts itself can't exist.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.model.message_rules import name_violation
+from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
+from tagwire_generator.model.violations import Violation, enforce
+
+__all__ = ["Entry", "KeyRangeSpec", "RegisterSpec", "constant_name"]
+
+_CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
+_TAKEN: Final = frozenset({"RANGES"})
+"""What the module of a register has beside its constants."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRangeSpec:
+    """Keys from `first` to `last`, both included."""
+
+    name: str
+    first: int
+    last: int
+    reserved: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} (0x{self.first:08X} to 0x{self.last:08X})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A key that is given out; empty texts are not said."""
+
+    key: int
+    name: str
+    range: str = ""
+    description: str = ""
+    by: str = ""
+    url: str = ""
+    notes: str = ""
+    codec: str = ""
+    retriable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterSpec:
+    """Raises InvalidSpec. A violation's `key` is "ranges" or "entries" and its `field` the position in these."""
+
+    name: str
+    keys: str
+    """A wire type: int16, int32, uint16, uint32."""
+    suffix: str = ""
+    about: str = ""
+    ranges: tuple[KeyRangeSpec, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    file: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        enforce([*self._name(), *self._ranges(), *self._keys(), *self._texts()])
+
+    def constant(self, entry: Entry) -> str:
+        """What the constant of an entry is called."""
+        return constant_name(entry.name) + self.suffix
+
+    def summary(self) -> dict[str, Any]:
+        """What a package needs to know of it."""
+        return {"kind": "register", "name": self.name}
+
+    def _name(self) -> Iterator[Violation]:
+        found = name_violation(self.name)
+        if not is_struct_name(self.name):
+            yield Violation("TW206", "name", f"{quoted(self.name)} can't be a register's name; {STRUCT_NAME_RULE}")
+        elif found is not None:
+            yield found
+
+    def _ranges(self) -> Iterator[Violation]:
+        kind = WIRE_TYPES[self.keys]
+        for index, one in enumerate(self.ranges):
+            if not kind.low <= one.first <= one.last <= kind.high:
+                text = f"{one} is no range of {self.keys} keys, which are {kind.low} to {kind.high}"
+                yield Violation("TW014", "ranges", text, field=index)
+            for other in self.ranges[:index]:
+                if one.name == other.name:
+                    yield Violation("TW014", "ranges", f"there is a range {quoted(one.name)} already", field=index)
+                elif one.first <= other.last and other.first <= one.last:
+                    yield Violation("TW014", "ranges", f"the ranges {other} and {one} overlap", field=index)
+
+    def _keys(self) -> Iterator[Violation]:
+        kind = WIRE_TYPES[self.keys]
+        ranges = {each.name: each for each in self.ranges}
+        for index, entry in enumerate(self.entries):
+            if not kind.low <= entry.key <= kind.high:
+                text = f"the key {entry.key} of {quoted(entry.name)} is no {self.keys}: {kind.low} to {kind.high}"
+                yield Violation("TW013", "entries", text, field=index)
+            if not self.ranges and not entry.range:
+                continue
+            found = ranges.get(entry.range)
+            if found is None or found.reserved:
+                what = f"names the range {quoted(entry.range)}" if entry.range else "names no range"
+                why = "which is reserved" if found else f"; there are {', '.join(ranges) or 'none'}"
+                yield Violation("TW014", "entries", f"{quoted(entry.name)} {what}, {why}", field=index)
+            elif not found.first <= entry.key <= found.last:
+                text = f"the key {entry.key} (0x{entry.key:08X}) of {quoted(entry.name)} is outside its range {found}"
+                yield Violation("TW013", "entries", text, field=index)
+
+    def _texts(self) -> Iterator[Violation]:
+        keys: dict[int, str] = {}
+        constants: dict[str, str] = {}
+        for index, entry in enumerate(self.entries):
+            constant = self.constant(entry)
+            if not _CONSTANT.fullmatch(constant) or constant in _TAKEN:
+                text = f"{quoted(entry.name)} would be the constant {quoted(constant)}, which can't be one"
+                yield Violation("TW015", "entries", text, field=index)
+            if (other := keys.setdefault(entry.key, entry.name)) != entry.name:
+                text = f"the key {entry.key} is that of {quoted(other)} and of {quoted(entry.name)}"
+                yield Violation("TW012", "entries", text, field=index)
+            elif (known := constants.get(constant)) is not None:
+                rule = "TW012" if known == entry.name else "TW015"
+                text = f"{quoted(entry.name)} and {quoted(known)} are both the constant {constant}"
+                yield Violation(rule, "entries", text, field=index)
+            constants.setdefault(constant, entry.name)
+
+
+def constant_name(name: str) -> str:
+    """The constant that a name becomes.
+
+    >>> constant_name("client.id")
+    'CLIENT_ID'
+    """
+    return "".join(char if char.isascii() and char.isalnum() else "_" for char in name).upper()

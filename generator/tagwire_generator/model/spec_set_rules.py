@@ -1,0 +1,150 @@
+"""The rules about a set of specs: names, API keys, requests and their responses.
+
+They need no fields, only the summaries of the messages, so that they can run
+over a package whose specs are all in a cache. API keys are unique within a
+component; names are unique in the set, since the package is flat.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.model.message_spec import MessageSummary
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["check_set"]
+
+_DEFAULT_OPTIONS: Final = SpecOptions()
+_KEYED: Final = ("request", "response", "metadata")
+"""The kinds that are found by their API key; coordinator records are checked one by one."""
+
+
+def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = _DEFAULT_OPTIONS) -> tuple[Problem, ...]:
+    """What is wrong with the messages as a set, ordered by file and line."""
+    messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
+    found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
+    components: defaultdict[str, list[MessageSummary]] = defaultdict(list)
+    for message in messages:
+        components[message.component].append(message)
+    for members in components.values():
+        found += _key_problems(members)
+        found += _api_problems(members, options)
+        found += _coordinator_problems(members)
+    return tuple(sorted(found, key=lambda problem: (problem.file, problem.line, problem.column, problem.rule)))
+
+
+def _problem(rule: str, message: MessageSummary, text: str) -> Problem:
+    return Problem(
+        rule=rule,
+        severity=RULES[rule].severity,
+        file=message.file,
+        line=message.line,
+        column=message.column,
+        message=text,
+    )
+
+
+def _name_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    first: dict[str, MessageSummary] = {}
+    for message in messages:
+        other = first.setdefault(message.name.lower(), message)
+        if other is not message:
+            how = "" if other.name == message.name else f" as {other.name}, the same but for case"
+            yield _problem("TW801", message, f"{message.name} is in {other.file} already{how}; rename one of them")
+
+
+def _alias_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    owners = {message.name.lower(): message for message in messages}
+    for message in messages:
+        for alias in message.aliases:
+            other = owners.setdefault(alias.lower(), message)
+            if other is not message:
+                how = "the name" if other.name.lower() == alias.lower() else "an alias"
+                text = f"the alias {alias} of {message.name} is {how} of {other.name} in {other.file}; remove one"
+                yield _problem("TW807", message, text)
+
+
+def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    for message in messages:
+        path = PurePath(message.file)
+        if path.suffix == ".json" and path.stem != message.name:
+            text = f"the message is {message.name}, but the file is {quoted(path.name)}; name it {message.name}.json"
+            yield _problem("TW824", message, text)
+
+
+def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    """Every message that is found by its key has one, and none has that of another."""
+    first: dict[tuple[str, int], MessageSummary] = {}
+    for message in messages:
+        if message.api_key is None:
+            if message.kind in _KEYED:
+                text = f"{message.name} is a {message.kind}, but has no apiKey; give it one that no other has"
+                yield _problem("TW802", message, text)
+        elif message.kind not in ("header", "data"):
+            other = first.setdefault((message.kind, message.api_key), message)
+            if other is not message:
+                text = f"{message.name} has the apiKey of {other.name}, {message.api_key}, and is a {message.kind} too"
+                yield _problem("TW803", message, f"{text}; change one of them")
+
+
+def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageSummary]:
+    """The first message of a kind with each API key."""
+    found: dict[int, MessageSummary] = {}
+    for message in messages:
+        if message.kind == kind and message.api_key is not None:
+            found.setdefault(message.api_key, message)
+    return found
+
+
+def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
+    """Requests and responses go together."""
+    requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
+    for message in messages:
+        if message.kind == "request" and not message.name.endswith("Request"):
+            text = f"the request {message.name} must be called {message.name}Request; the API is named without that"
+            yield _problem("TW806", message, text)
+    for key, request in requests.items():
+        if key in responses:
+            yield from _pair_problems(request, responses[key], options)
+        else:
+            text = f"{request.name} has no response: no response here has apiKey {key}; add one"
+            yield _problem("TW804", request, text)
+    for key, response in responses.items():
+        if key not in requests:
+            text = f"{response.name} has no request: no request here has apiKey {key}; add one"
+            yield _problem("TW805", response, text)
+
+
+def _pair_problems(request: MessageSummary, response: MessageSummary, options: SpecOptions) -> Iterator[Problem]:
+    name = f"{request.name.removesuffix('Request')}Response"
+    if response.name != name:
+        text = f"{response.name} answers {request.name} by its apiKey; call it {name}"
+        yield _problem("TW822", response, text)
+    valid, answered = (Versions.parse(each.valid_versions) for each in (request, response))
+    if valid != answered:
+        text = f"{response.name} has versions {answered}, but {request.name} {valid}"
+        if valid <= answered or options.unanswered_versions:
+            yield _problem("TW820", response, f"{text}; they should agree")
+        else:
+            lacking = next(version for version in valid if version not in answered)
+            text += f": a request of version {lacking} has no answer; give both the same versions"
+            yield _problem("TW808", response, text)
+        return
+    ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))
+    if ours != theirs:
+        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; they should agree"
+        yield _problem("TW821", response, text)
+
+
+def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
+    """A record has a key and a value."""
+    halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
+    for kind, other in (("key", "value"), ("value", "key")):
+        for api_key, message in halves[kind].items():
+            if api_key not in halves[other]:
+                text = f"{message.name} has no {other}: no coordinator-{other} here has apiKey {api_key}"
+                yield _problem("TW823", message, f"{text}; add one")

@@ -1,0 +1,211 @@
+"""The rules about a message's structs: names, declarations, cycles, sizes."""
+
+import difflib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import named
+from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.violations import Violation
+
+if TYPE_CHECKING:
+    from tagwire_generator.model.message_spec import MessageSpec
+
+__all__ = ["MAX_FIELDS", "MAX_NESTING", "MAX_TAGGED", "violations"]
+
+MAX_NESTING: Final = 32
+"""Structs within structs, the message included: no recursion over a value or a spec goes deeper."""
+MAX_FIELDS: Final = 10_000
+"""Fields of a message in one layout: those of a struct count wherever a field holds it.
+
+So the structs of a default object are bounded, too: there is a field for each.
+"""
+MAX_TAGGED: Final = 1_000
+"""Tagged fields of a struct: Python can't compile a reader with a branch for each of some thousands."""
+
+
+def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+    """The rules about a message's structs and how they hold each other."""
+    yield from _name_violations(message)
+    yield from _reference_violations(message, graph)
+    if graph.cycle:
+        yield _cycle_violation(graph)
+    else:
+        yield from _nesting_violations(message, graph)
+        yield from _empty_element_violations(message, graph)
+
+
+def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
+    first: dict[str, StructSpec] = {}
+    for position, struct in enumerate(message.structs):
+        name = struct.name
+        if not name[0].isupper():
+            text = f"struct {named(name)} begins in lower case, so no field could refer to it"
+            yield Violation("TW301", "name", f"{text}; write {name[0].upper()}{name[1:]}", struct=position)
+        other = first.setdefault(name.lower(), struct)
+        if other is not struct:
+            text = (
+                f"struct {name} is declared already{_as(other, name)}; declare it once, in commonStructs, or rename one"
+            )
+            yield Violation("TW304", "name", text, struct=position)
+        if name.lower() == message.name.lower():
+            text = f"struct {name} would be the same class as the message {named(message.name)}; rename it"
+            yield Violation("TW305", "name", text, ("message:name",), struct=position)
+        prefix, _, version = name.rpartition("V")
+        if prefix == message.name and version.isdigit():
+            text = f"struct {name} has the name of the serializer of {prefix}, version {version}; rename it"
+            yield Violation("TW313", "name", text, ("message:name",), struct=position)
+
+
+def _as(other: StructSpec, name: str) -> str:
+    return "" if other.name == name else f" as {other.name}, the same but for case"
+
+
+def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+    """Each struct type is declared, and exists wherever it is used."""
+    used: set[int] = set()
+    for position, owner, index, spec in graph.members():
+        if spec.struct is None:
+            continue
+        target = graph.target(spec)
+        if target is None:
+            near = difflib.get_close_matches(spec.struct, graph.positions, 1)
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else "give the field its fields ([] for none), or declare it in commonStructs"
+            )
+            text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
+            yield Violation("TW306", "type", text, ("message:structs",), index, position)
+            continue
+        used.add(target)
+        struct, present = message.structs[target], graph.present[position]
+        where = spec.versions & present
+        if not where and present:
+            text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
+            yield Violation("TW310", "versions", f"{text}; they must meet", ("message:validVersions",), index, position)
+        elif not where <= struct.versions:
+            text = f"field {spec.name} uses {struct.name} in versions {where}, but that has {struct.versions}; widen it"
+            yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
+    for position, struct in enumerate(message.structs):
+        is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
+        if is_counted and position not in used:
+            text = f"no field uses the struct {struct.name}; remove it if it is a leftover"
+            yield Violation("TW320", "name", text, ("message:structs", "message:uses"), struct=position)
+
+
+def _cycle_violation(graph: StructGraph) -> Violation:
+    holder = graph.positions[graph.cycle[0]]
+    index = next(
+        index for position, _, index, spec in graph.members() if position == holder and spec.struct == graph.cycle[1]
+    )
+    text = f"{' holds '.join(graph.cycle)}: a struct can't contain itself; break the circle"
+    return Violation("TW308", "type", text, field=index, struct=holder)
+
+
+def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+    """No struct nests too deep, and no layout is too large."""
+    depth: dict[int | None, int] = {}
+    fields: dict[int | None, int] = {}
+    for position in (*graph.order, None):
+        struct = graph.root if position is None else message.structs[position]
+        held = [(spec, target) for spec in struct.fields if (target := graph.target(spec)) is not None]
+        depth[position] = 1 + max((depth[target] for _, target in held), default=0)
+        fields[position] = len(struct.fields) + sum(fields[target] for _, target in held)
+        tagged = sum(spec.tag is not None for spec in struct.fields)
+        what = ""
+        if depth[position] == MAX_NESTING + 1:
+            what = f"{struct.name} holds structs {MAX_NESTING} deep; at most {MAX_NESTING - 1} are allowed"
+        elif fields[position] > MAX_FIELDS:
+            path = _widest_path(struct, message, graph, fields)
+            where = f", most of them below {path}" if path else ""
+            what = f"{struct.name} has {fields[position]} fields with those of its structs{where}"
+            what += f"; at most {MAX_FIELDS} are allowed"
+        elif tagged > MAX_TAGGED:
+            what = f"{struct.name} has {tagged} tagged fields; at most {MAX_TAGGED} are allowed"
+        if what:
+            yield Violation("TW312", "name", what, struct=position)
+            return
+
+
+def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
+    """The way down to where most fields are, by names of fields; "" where the struct's own are the most."""
+    path: list[str] = []
+    while True:
+        held = [
+            (fields[target], spec.name, target) for spec in struct.fields if (target := graph.target(spec)) is not None
+        ]
+        widest = max(held, default=None, key=lambda each: each[0])
+        if widest is None or widest[0] <= 1 + len(struct.fields):
+            return ".".join(path)
+        path.append(widest[1])
+        struct = message.structs[widest[2]]
+
+
+def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
+    """No array element takes no bytes: a count of such elements could not be bounded by the input."""
+    found: set[tuple[int | None, int]] = set()
+    for version in _turning_points(message, graph):
+        if version in message.flexible_versions or version in message.optional_versions:
+            continue
+        empty = _empty_structs(message, graph, version)
+        for position, index in _empty_arrays(graph, version, empty) if empty else ():
+            if (position, index) not in found:
+                found.add((position, index))
+                spec = (graph.root if position is None else message.structs[position]).fields[index]
+                text = f"in version {version} the elements of field {spec.name} take no bytes: {spec.struct} is empty"
+                yield Violation(
+                    "TW311",
+                    "type",
+                    f"{text}; narrow the field's versions",
+                    ("message:validVersions", "message:members"),
+                    index,
+                    position,
+                )
+
+
+def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
+    """A version of each kind: between two of these nothing changes."""
+    if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
+        return []
+    ranges: list[Versions] = [message.flexible_versions, message.optional_versions]
+    for _, _, _, spec in graph.members():
+        ranges += [spec.versions, spec.nullable_versions]
+    points = {message.valid_versions.lowest}
+    for versions in ranges:
+        points |= {versions.lowest, versions.highest + 1}
+    return sorted(point for point in points if point in message.valid_versions)
+
+
+def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
+    """The structs that take no bytes in a version without tag sections."""
+    empty: set[int] = set()
+    for position in graph.order:
+        takes_bytes = any(
+            version in spec.versions
+            and (spec.type.is_array or version in spec.nullable_versions or graph.target(spec) not in empty)
+            for spec in message.structs[position].fields
+        )
+        if not takes_bytes:
+            empty.add(position)
+    return empty
+
+
+def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
+    """The array fields of empty structs that a version really has."""
+    structs = dict(graph.owners())
+    reached: set[int | None] = {None}
+    waiting: list[int | None] = [None]
+    while waiting:
+        position = waiting.pop()
+        for index, spec in enumerate(structs[position].fields):
+            target = graph.target(spec)
+            if target is None or version not in spec.versions:
+                continue
+            if spec.type.is_array and target in empty:
+                yield position, index
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)

@@ -1,0 +1,80 @@
+"""A struct: named fields in wire order, and the tags that it must not use again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tagwire.versions import Versions
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, MAX_TAG, FieldSpec
+from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_name, is_struct_name
+from tagwire_generator.model.violations import Violation, enforce
+
+__all__ = ["StructSpec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructSpec:
+    """One struct. Raises InvalidSpec if its fields contradict each other.
+
+    In the draft dialect the optional fields follow the others.
+    """
+
+    name: str
+    versions: Versions
+    """Where it exists: of an inline struct, the versions of its field; of a message, the valid ones."""
+    fields: tuple[FieldSpec, ...] = ()
+    """In the order of the spec, which is that of the wire."""
+    reserved_tags: tuple[int, ...] = ()
+    """Retired tags: taken, but in no version on the wire."""
+    is_draft: bool = False
+    """Whether it belongs to a message of the draft dialect, whose tags are fewer."""
+    warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", enforce(self._violations()))
+
+    def _violations(self) -> Iterator[Violation]:
+        if not is_name(self.name) or (self.name[0].isupper() and not is_struct_name(self.name)):
+            yield Violation("TW301", "name", f"{quoted(self.name)} can't be a struct's name; {STRUCT_NAME_RULE}")
+        yield from self._name_violations()
+        yield from self._reserved_violations()
+        yield from self._tag_violations()
+
+    def _name_violations(self) -> Iterator[Violation]:
+        first: dict[str, FieldSpec] = {}
+        for position, spec in enumerate(self.fields):
+            other = first.setdefault(spec.name.lower(), spec)
+            if other is spec:
+                continue
+            what = f"struct {named(self.name)} has a field {named(other.name)} in versions {other.versions} already"
+            if other.name == spec.name:
+                yield Violation("TW302", "name", f"{what}; rename one of them", field=position)
+            else:
+                message = f"{what}, and {named(spec.name)} becomes the same name in Python and JSON; rename one of them"
+                yield Violation("TW303", "name", message, field=position)
+
+    def _reserved_violations(self) -> Iterator[Violation]:
+        seen: set[int] = set()
+        for tag in self.reserved_tags:
+            where = f"struct {named(self.name)} reserves tag {tag}"
+            if not 0 <= tag <= MAX_TAG:
+                most = f"the draft's tags are 0 to {MAX_DRAFT_TAG}" if self.is_draft else f"tags are 0 to {MAX_TAG}"
+                yield Violation("TW601", "reservedTags", f"{where}; {most}")
+            elif tag in seen:
+                yield Violation("TW613", "reservedTags", f"{where} twice; name it once")
+            seen.add(tag)
+
+    def _tag_violations(self) -> Iterator[Violation]:
+        reserved = set(self.reserved_tags)
+        first: dict[int, FieldSpec] = {}
+        for position, spec in enumerate(self.fields):
+            if spec.tag is None:
+                continue
+            other = first.setdefault(spec.tag, spec)
+            where = f"tag {spec.tag} of field {named(spec.name)}"
+            if other is not spec:
+                message = f"{where} is that of field {named(other.name)} already; take another one"
+                yield Violation("TW608", "tag", message, field=position)
+            if spec.tag in reserved:
+                message = f"{where} is retired by reservedTags; take another one"
+                yield Violation("TW610", "tag", message, field=position)

@@ -1,0 +1,151 @@
+"""What the last run rendered, so that a hook after a small edit takes no longer than the edit.
+
+An entry's name is the hash of everything that its content follows from; so an
+entry is never wrong, only unused, and there is no invalidation. It begins with
+the hash of its own content: whatever a crash or a disk did to it, it is
+either whole or ignored. The folder `.tagwire_cache` beside pyproject.toml is
+never committed (it ignores itself) and may be deleted at any time.
+
+A cache that can't be read or written is no error: the work is done again.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+import tagwire.versions
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.project import resources
+from tagwire_generator.project.output import write_atomically
+from tagwire_generator.project.settings import SpecSet
+
+__all__ = ["FOLDER", "Cache", "Entry", "environment_key", "key_of"]
+
+FOLDER: Final = ".tagwire_cache"
+_TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What came of one spec, or of one package as a whole."""
+
+    files: dict[str, str]
+    """Texts by path within the package."""
+    summary: dict[str, Any]
+    """The message's summary as a JSON object; empty for a package."""
+    problems: tuple[Problem, ...] = ()
+
+
+class Cache:
+    """The entries of one package; those that no run asks for any more go with `prune`."""
+
+    def __init__(self, root: Path, package: str) -> None:
+        """The cache of `package` in the project at `root`; nothing is made on disk yet."""
+        self._top = root / FOLDER
+        self._folder = self._top / package
+        self._used: set[str] = set()
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of this key, or None if there is none that is whole."""
+        self._used.add(key)
+        try:
+            digest, _, content = self._path(key).read_text(encoding="utf-8").partition("\n")
+            return _read_entry(content) if digest == _digest(content.encode()) else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def put(self, key: str, entry: Entry) -> None:
+        """Keep an entry for the next run."""
+        self._used.add(key)
+        content = json.dumps(asdict(entry), ensure_ascii=False)
+        with contextlib.suppress(OSError):
+            self._make_folder()
+            write_atomically(self._path(key), f"{_digest(content.encode())}\n{content}")
+
+    def prune(self) -> None:
+        """Delete what was neither asked for nor put since this object was made."""
+        kept = {self._path(key).name for key in self._used}
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                if path.name not in kept:
+                    path.unlink()
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.entry"
+
+    def _make_folder(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        ignore = self._top / ".gitignore"
+        if not ignore.exists():
+            write_atomically(ignore, "# Made by tagwire to save time; may be deleted.\n*\n")
+
+
+def key_of(*parts: str | bytes) -> str:
+    """The hash of some parts, each kept apart from the next."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        whole.update(len(data).to_bytes(8, "big"))
+        whole.update(data)
+    return whole.hexdigest()
+
+
+def environment_key(spec_set: SpecSet) -> str:
+    """The hash of all that every module of a set follows from, beside its spec.
+
+    These are the options and the package's name, the templates (the set's own
+    and ours, since a set may bring only some), the sources of generator and
+    runtime, and the versions of the tools.
+    """
+    folders = {spec_set.templates, resources.folder("templates")}
+    return key_of(
+        spec_set.package,
+        json.dumps(asdict(spec_set.options), sort_keys=True),
+        *(_folder_key(folder, "*") for folder in sorted(folders)),
+        _sources_key(),
+    )
+
+
+@cache
+def _sources_key() -> str:
+    packages = (Path(__file__).parents[1], Path(tagwire.versions.__file__).parent)
+    return key_of(
+        *map(_tool_version, _TOOLS), *(_folder_key(package, "*.py", "*.json", "*.toml") for package in packages)
+    )
+
+
+def _folder_key(folder: Path, *patterns: str) -> str:
+    paths = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
+    return key_of(*_names_and_bytes(folder, sorted(paths)))
+
+
+def _names_and_bytes(folder: Path, paths: Iterable[Path]) -> Iterable[bytes]:
+    for path in paths:
+        yield path.relative_to(folder).as_posix().encode()
+        yield path.read_bytes()
+
+
+def _tool_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read_entry(content: str) -> Entry:
+    fields = json.loads(content)
+    return Entry(
+        files=dict(fields["files"]),
+        summary=dict(fields["summary"]),
+        problems=tuple(Problem(**problem) for problem in fields["problems"]),
+    )

@@ -1,0 +1,131 @@
+"""The history of an archive: which releases have which versions, and what stood on the wire in each.
+
+It lies beside the specs, a line a version:
+
+    [clients.ConsumerGroupHeartbeatRequest]
+    0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
+
+The last release of the last span is the one that the version comes from. More
+than one span means that the version was redefined in place, or was away for a
+while. Digests stand for bytes (`wire_facts`): by them the specs can be proven
+against every release without having its jars. The layouts of redefined versions
+are written out at the end.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.errors import SpecError
+from tagwire_generator.project.release_order import release_order
+
+__all__ = ["HISTORY_FILE", "History", "MessageHistory", "Span", "read_history"]
+
+HISTORY_FILE: Final = "history.toml"
+"""Its name, beside the specs."""
+
+_HEAD: Final = """\
+# Which releases have which versions of each message, and a digest of what stands on the wire in them.
+# Written by `tagwire import` together with the specs, and held against them by the tests; not to be edited.
+"""
+_VERSION: Final = re.compile(r"[0-9]{1,5}")
+_SPAN: Final = re.compile(r"(?P<first>\S+?)(?: to (?P<last>\S+?))?: (?P<digest>[0-9a-f]{16})")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Releases that follow each other and have the same bytes in a version."""
+
+    first: str
+    last: str
+    digest: str
+    layout: str = ""
+    """With the names of the last release; only known of versions that were redefined."""
+
+    def __str__(self) -> str:
+        releases = self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return f"{releases}: {self.digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHistory:
+    """The versions of a message; spans are in the order of the releases."""
+
+    versions: Mapping[int, tuple[Span, ...]]
+
+    @property
+    def redefined(self) -> tuple[int, ...]:
+        """The versions that did not have the same bytes in all releases."""
+        return tuple(v for v, spans in self.versions.items() if len({span.digest for span in spans}) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The messages by component and name."""
+
+    messages: Mapping[tuple[str, str], MessageHistory]
+
+    def __str__(self) -> str:
+        """The text of `history.toml`."""
+        blocks = [_HEAD]
+        for (component, name), message in sorted(self.messages.items()):
+            lines = [f"[{component}.{name}]"]
+            for version, spans in sorted(message.versions.items()):
+                texts = [f'"{span}"' for span in spans]
+                lines.append(f"{version} = {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}")
+            blocks.append("\n".join(lines) + "\n")
+        layouts = sorted({f'"{span.digest}" = "{span.layout}"\n' for span in self._redefined()})
+        if layouts:
+            blocks.append("# What stood on the wire in versions that were redefined.\n[layouts]\n" + "".join(layouts))
+        return "\n".join(blocks)
+
+    def _redefined(self) -> Iterator[Span]:
+        """One span for each layout of a redefined version: that of the newest release."""
+        found: dict[str, Span] = {}
+        for _, message in sorted(self.messages.items()):
+            for version in message.redefined:
+                for span in message.versions[version]:
+                    known = found.get(span.digest)
+                    if known is None or release_order(known.last) < release_order(span.last):
+                        found[span.digest] = span
+        yield from found.values()
+
+
+def read_history(path: Path) -> History:
+    """The history in a file. Raises SpecError for one that `History` did not write."""
+    try:
+        tables = tomllib.loads(path.read_text("utf-8"))
+        # A component may be called layouts too: then its messages are tables, and the layouts are texts.
+        layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
+        messages = {
+            (component, name): _message(table, layouts)
+            for component, members in tables.items()
+            for name, table in members.items()
+            if component != "layouts" or name not in layouts
+        }
+    except OSError as error:
+        raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise SpecError(f"{path}: is no history of releases: {error}; import the specs again", file=str(path)) from None
+    return History(messages)
+
+
+def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHistory:
+    versions: dict[int, tuple[Span, ...]] = {}
+    for version, texts in table.items():
+        spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
+        if not _VERSION.fullmatch(version) or not spans:
+            raise ValueError(f"{version} = {texts!r} gives no version its releases")
+        versions[int(version)] = spans
+    return MessageHistory(versions)
+
+
+def _span(text: str, layouts: Mapping[str, str]) -> Span:
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not like '3.5.2 to 3.6.2: 0123456789abcdef'")
+    digest = match["digest"]
+    return Span(match["first"], match["last"] or match["first"], digest, layouts.get(digest, ""))

@@ -1,0 +1,38 @@
+"""Where templates and specs lie.
+
+In a wheel they are inside `tagwire_generator`, in a checkout at the top of the
+repository (`hatch_build.py` moves them). Nobody else needs to know the
+difference.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from tagwire.errors import TagwireError
+
+__all__ = ["folder", "templates"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder(name: Literal["templates", "message_specs"]) -> Path:
+    """The folder of this name that belongs to the installed generator.
+
+    Raises TagwireError if an installation lost it.
+    """
+    for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
+        if place.is_dir():
+            return place
+    raise TagwireError(f"{_PACKAGE} has no folder {name!r}: the installation is not whole; install tagwire again")
+
+
+def templates(name: str) -> Path:
+    """Our templates for something other than Python, by their name, such as `@markdown`.
+
+    Raises TagwireError for a name that there is not.
+    """
+    place = folder("templates") / "targets"
+    known = sorted(f"@{path.name}" for path in place.iterdir())
+    if name not in known:
+        raise TagwireError(f"there are no templates {name!r}; ours are {', '.join(known)}")
+    return place / name[1:]

@@ -1,0 +1,317 @@
+"""`[tool.tagwire]` of pyproject.toml: which specs become which package.
+
+    [tool.tagwire]
+    templates = "my_templates"            # optional; for all sets that name none
+
+    [[tool.tagwire.sets]]
+    specs = "message_specs/inventory"     # a folder of *.json; a subfolder is a component
+    package = "inventory_messages"        # the package to write, dots allowed
+    output = "src"                        # optional: the folder that holds the package
+    options = { tag_gaps = true }         # optional: see SpecOptions
+    templates = "other_templates"         # optional; @markdown and @wireshark are ours
+    lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
+    registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
+
+    [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` that is meant
+    rule = "TW903"
+    message = "FooRequest"
+    path = "topics.name"                  # optional: this field only
+    versions = "0-3"                      # optional: findings within these versions only
+    reason = "nobody has used version 3 yet"
+    until = 2027-01-31                    # the last day on which it counts, or "never"
+
+All paths are relative to pyproject.toml, and absolute ones are refused: the
+name of a spec stands in the header of its module, which must be the same on
+every machine. Without any set there is one: message_specs/ becomes
+generated/messages.
+"""
+
+import datetime
+import difflib
+import keyword
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from tagwire.errors import SpecError, TagwireError, VersionsError
+from tagwire.versions import Versions
+from tagwire_generator.project import resources
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
+
+_FILE: Final = "pyproject.toml"
+_DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
+_DEFAULT_OUTPUT: Final = "generated"
+_OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
+"""Packages that generated code and the command need."""
+_SECTION_KEYS: Final = ("sets", "templates", "exceptions")
+_SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
+_EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
+
+
+class SettingsError(SpecError):
+    """Settings that can't be meant so; `file` is the pyproject.toml."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecSet:
+    """A folder of specs and the package that it becomes."""
+
+    root: Path
+    """The folder of pyproject.toml; absolute."""
+    specs: Path
+    """The folder of the specs; absolute."""
+    package: str
+    """The package's import name, such as `tagwire_drafts.kip482`."""
+    output: Path
+    """The folder that holds the package's top level; absolute."""
+    options: SpecOptions
+    templates: Path
+    """The folder of the templates; absolute."""
+    lock: Path | None = None
+    """The file that remembers what was released; absolute."""
+    registers: Path | None = None
+    """The folder of the registers that become modules of the package; absolute."""
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders that are read: specs, and registers."""
+        return (self.specs,) if self.registers is None else (self.specs, self.registers)
+
+    @property
+    def directory(self) -> Path:
+        """The package's own folder, all of whose generated files are this set's."""
+        return self.output.joinpath(*self.package.split("."))
+
+    def source_name(self, path: Path) -> str:
+        """How a file is called in headers and reports: from `root`, with slashes on every system."""
+        return Path(os.path.relpath(path, self.root)).as_posix()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exemption:
+    """A change that is meant, though a rule finds it: an entry of [[tool.tagwire.exceptions]]."""
+
+    rule: str
+    message: str
+    reason: str
+    until: datetime.date | None
+    """The last day on which it counts; None for ever."""
+    path: str | None = None
+    """The field; None for all, "" for the message itself."""
+    versions: Versions | None = None
+    """The finding's versions must be within these; None for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The spec sets of one project, and the changes in them that are meant."""
+
+    root: Path
+    sets: tuple[SpecSet, ...]
+    exemptions: tuple[Exemption, ...] = ()
+
+    def set_of(self, path: Path) -> SpecSet | None:
+        """The first set whose specs or registers include this file or folder, if any."""
+        place = path.resolve()
+        return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder with a pyproject.toml, from `start` upwards; `start` itself if there is none."""
+    here = start.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / _FILE).is_file()), here)
+
+
+def load(root: Path) -> Settings:
+    """The settings of the project whose folder is `root`.
+
+    Raises SettingsError for what can't be read, unknown keys, wrong values,
+    and packages that would write into each other.
+    """
+    root = root.resolve()
+    file = root / _FILE
+    section = _section(file)
+    _refuse_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
+    rows = section.get("sets", [_DEFAULT_SET])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _error(file, "tool.tagwire.sets is no list of tables; write [[tool.tagwire.sets]] above each set")
+    sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
+    _refuse_overlaps(file, sets)
+    exceptions = section.get("exceptions", [])
+    if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
+        raise _error(file, "tool.tagwire.exceptions is no list of tables; write [[tool.tagwire.exceptions]] above each")
+    exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
+    return Settings(root=root, sets=sets, exemptions=exemptions)
+
+
+def _section(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise _error(file, f"the file can't be read: {error}") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _error(file, f"the file is not TOML: {error}") from error
+    section = document.get("tool", {})
+    section = section.get("tagwire", {}) if isinstance(section, dict) else section
+    if not isinstance(section, dict):
+        raise _error(file, "tool.tagwire is no table; write [tool.tagwire]")
+    return section
+
+
+def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> SpecSet:
+    where = f"[[tool.tagwire.sets]] number {number}"
+    _refuse_unknown(file, where, row, _SET_KEYS)
+    templates = row.get("templates", section.get("templates"))
+    return SpecSet(
+        root=file.parent,
+        specs=_folder(file, where, "specs", row.get("specs")),
+        package=_package(file, where, row.get("package")),
+        output=_output(file, where, row.get("output", _DEFAULT_OUTPUT)),
+        options=_options(file, where, row.get("options", {})),
+        templates=_templates(file, where, templates),
+        lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
+        registers=None if row.get("registers") is None else _folder(file, where, "registers", row["registers"]),
+    )
+
+
+def _templates(file: Path, where: str, value: object) -> Path:
+    if value is None:
+        return resources.folder("templates")
+    if isinstance(value, str) and value.startswith("@"):
+        try:
+            return resources.templates(value)
+        except TagwireError as error:
+            raise _error(file, f"{where}: {error}") from error
+    return _folder(file, where, "templates", value)
+
+
+def _folder(file: Path, where: str, key: str, value: object) -> Path:
+    return _path(file, where, key, value, "folder")
+
+
+def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a {what}")
+    if PurePath(value).is_absolute():
+        raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")
+    return Path(os.path.normpath(file.parent / value))
+
+
+def _output(file: Path, where: str, value: object) -> Path:
+    """A folder of the project: stale files are deleted from it."""
+    folder = _folder(file, where, "output", value)
+    if not folder.is_relative_to(file.parent):
+        text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
+        raise _error(file, f"{text}; name a folder within it, or give --output on the command line")
+    return folder
+
+
+def _package(file: Path, where: str, value: object) -> str:
+    if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
+        raise _error(file, f"{where}: package is {_shown(value)}; it must be an import name such as 'my_messages'")
+    fault = package_fault(value)
+    if fault:
+        raise _error(file, f"{where}: package is {value!r}, but {fault}")
+    return value
+
+
+def package_fault(name: str) -> str:
+    """Why no generated package may have this import name, as the end of a sentence; "" if it may."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return f"{top!r} is a module of Python, which the package would hide; choose another name"
+    if top in _OURS:
+        return f"{top!r} is a package of tagwire, which the package would hide; choose another name"
+    return ""
+
+
+def _is_module_name(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _options(file: Path, where: str, value: object) -> SpecOptions:
+    if not isinstance(value, dict):
+        raise _error(file, f"{where}: options is {_shown(value)}; it must be a table such as {{ tag_gaps = true }}")
+    try:
+        return SpecOptions.from_mapping(value)
+    except SpecError as error:
+        raise _error(file, f"{where}: {error}") from error
+
+
+def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
+    from tagwire_generator.diagnostics.rule_catalogue import (
+        CHANGE_RULES,
+    )  # here: few projects have exceptions, and every command reads settings
+
+    where = f"[[tool.tagwire.exceptions]] number {number}"
+    _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
+    for key in ("rule", "message", "reason"):
+        if not isinstance(row.get(key), str) or not row[key].strip():
+            raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it must be a text, and is required")
+    if row["rule"] not in CHANGE_RULES:
+        first, *_, last = CHANGE_RULES
+        raise _error(file, f"{where}: rule is {row['rule']!r}; the rules about changes are {first} to {last}")
+    path = row.get("path")
+    if path is not None and not isinstance(path, str):
+        raise _error(file, f"{where}: path is {path!r}; it must be a text such as 'topics.name'")
+    until, versions = _until(file, where, row.get("until")), _versions(file, where, row.get("versions"))
+    return Exemption(
+        rule=row["rule"], message=row["message"], reason=row["reason"], until=until, path=path, versions=versions
+    )
+
+
+def _until(file: Path, where: str, value: object) -> datetime.date | None:
+    if value == "never":
+        return None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    raise _error(
+        file, f"{where}: until is {_shown(value)}; write the last day on which it counts, as in 2027-01-31, or 'never'"
+    )
+
+
+def _versions(file: Path, where: str, value: object) -> Versions | None:
+    if value is None:
+        return None
+    try:
+        return Versions.parse(value if isinstance(value, str) else repr(value))
+    except VersionsError as error:
+        raise _error(file, f"{where}: versions: {error}") from error
+
+
+def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+            raise _error(file, f"{where} has an unknown key {key!r}; {hint}")
+
+
+def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
+    # Stale files are looked for in the whole folder of a package: inside another one they would be each other's.
+    for number, one in enumerate(sets):
+        for other in sets[:number]:
+            if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):
+                raise _error(
+                    file,
+                    f"the packages {other.package!r} and {one.package!r} are in each other's folder; "
+                    "give each spec set a folder of its own",
+                )
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else repr(value)
+
+
+def _error(file: Path, message: str) -> SettingsError:
+    return SettingsError(f"{file}: {message}", file=str(file))

@@ -1,0 +1,1 @@
+"""From the tree to the spec model, with all problems at once."""

@@ -1,0 +1,128 @@
+"""What the readers of a spec's parts share: reports with places, and no follow-up noise.
+
+A rule speaks of an object and its keys; a `Part` knows where these stand. What
+breaks a rule is reported and then forgotten: the part is built again without
+it, so that the rest of the file is still checked against something valid. The
+forgotten keys are the part's `wounds`, and no rule that rests on one of them
+is reported: it would only say that we guessed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol, TypeVar
+
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.values import BadValue, is_reversed, version_range
+from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
+from tagwire_generator.syntax.spec_schema import is_format, shape_faults
+
+__all__ = ["EVERYWHERE", "Part", "Reading"]
+
+EVERYWHERE: Final = Versions(0, HIGHEST)
+"""Stands for versions that could not be read: no rule finds fault with it."""
+
+
+class _Checked(Protocol):
+    @property
+    def warnings(self) -> tuple[Violation, ...]: ...
+
+
+T = TypeVar("T", bound=_Checked)
+
+
+class Part:
+    """An object of the spec under construction: its node, and the keys that went wrong.
+
+    `spelled` gives the key of the spec where it differs from that of the model.
+    """
+
+    def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
+        self.node = node
+        self.wounds: set[str] = set()
+        self._spelled = spelled or {}
+
+    def place(self, key: str) -> Node:
+        """The value of a key; the object itself where it has no such key."""
+        member = self.node.members.get(self._spelled.get(key, key))
+        return self.node if member is None else member.value
+
+
+class Reading:
+    """One spec while it is read."""
+
+    def __init__(self, document: Document, root: Object, options: SpecOptions) -> None:
+        self.options = options
+        self.is_draft = document.is_draft
+        self.is_format = is_format(root)
+        self.optional_versions = EVERYWHERE
+        """The draft's versionsWithOptional, as soon as it is known."""
+        self.problems: list[Problem] = [*document.problems]
+        self.message_wounds: set[str] = set()
+        """Keys of the message that went wrong; "structs", "uses" or "members" if some of these could not be read."""
+        self._source = document.source
+        self._refused: set[int] = set()
+        for fault in shape_faults(root):
+            self.report(fault.rule, fault.node, fault.message)
+            if fault.unusable is not None:
+                self._refused.add(id(fault.unusable))
+
+    def report(self, rule: str, node: Node, message: str) -> None:
+        """Add a problem at a node's place."""
+        self.problems.append(self._source.problem(rule, node.line, node.column, message))
+
+    def is_refused(self, node: Node) -> bool:
+        """Whether the schema has refused this value, or one in it, already."""
+        return any(id(each) in self._refused for each in walk(node))
+
+    def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
+        """The value of a key; None if it is absent or wrong (then it is among the part's wounds)."""
+        node = part.node.get(key)
+        if node is None:
+            return None
+        if self.is_refused(node):
+            part.wounds.add(key)
+            return None
+        try:
+            value = convert(node)
+        except BadValue as bad:
+            self.report(bad.rule, bad.node, bad.message)
+            part.wounds.add(key)
+            return None
+        except InvalidSpec as invalid:
+            for violation in invalid.violations:
+                self.report(violation.rule, node, violation.message)
+            part.wounds.add(key)
+            return None
+        if convert is version_range and isinstance(node, Scalar) and is_reversed(node, value):
+            message = f"the range {quoted(node.raw)} has no version in it; write none if that is meant"
+            self.report("TW220", node, message)
+        return value
+
+    def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
+        """What `make` makes of the values, without those that break a rule; the rest is reported."""
+        while True:
+            try:
+                built = make(values)
+            except InvalidSpec as invalid:
+                broken = [violation for violation in invalid.errors if violation.key in values]
+                assert broken, "each rule names a key without which it holds"
+                for violation in invalid.errors:
+                    self.report_violation(violation, part)
+                for violation in broken:
+                    part.wounds.add(violation.key)
+                    values.pop(violation.key, None)
+            else:
+                for violation in built.warnings:
+                    self.report_violation(violation, part)
+                return built
+
+    def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
+        """Report a violation of a part, unless it rests on a value that is wrong itself."""
+        wounds = part.wounds.union(*(other.wounds for other in around))
+        for need in (violation.key, *violation.needs):
+            scope, _, key = need.rpartition(":")
+            if key in (self.message_wounds if scope else wounds):
+                return
+        self.report(violation.rule, part.place(violation.key), violation.message)

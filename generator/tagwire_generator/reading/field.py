@@ -1,0 +1,166 @@
+"""A field of a spec, of either dialect, to a `FieldSpec`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator.model.carried_formats import RecordFormats
+from tagwire_generator.model.defaults import parse_default
+from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.field_type import FieldType
+from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.framing import FORM_KEYS, form_of
+from tagwire_generator.reading.values import boolean, by_version, is_hexadecimal, tag_number, text, version_range
+from tagwire_generator.syntax.parse import Node, Object
+
+__all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
+
+
+def _type(node: Node) -> FieldType:
+    return FieldType.parse(text(node))
+
+
+def _record_formats(node: Node) -> RecordFormats:
+    return by_version(node, text)
+
+
+FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
+    "name": ("name", text),
+    "type": ("type", _type),
+    "versions": ("versions", version_range),
+    "nullableVersions": ("nullable_versions", version_range),
+    "taggedVersions": ("tagged_versions", version_range),
+    "tag": ("tag", tag_number),
+    "default": ("default", text),
+    "ignorable": ("ignorable", boolean),
+    "entityType": ("entity_type", text),
+    "mapKey": ("map_key", boolean),
+    "zeroCopy": ("zero_copy", boolean),
+    "flexibleVersions": ("flexible_versions", version_range),
+    "recordFormats": ("record_formats", _record_formats),
+    "about": ("about", text),
+}
+"""The attribute of each key of a field and how it is read; those that hold members are the struct's."""
+
+OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+    **{
+        key: FIELD_KEYS[key][1]
+        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "recordFormats", "about")
+    },
+    "nullable": boolean,
+}
+"""How each key of a field in the draft dialect's optionalFields is read."""
+
+FORMAT_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+    **{key: FIELD_KEYS[key][1] for key in ("name", "type", "default", "about")},
+    **{key: convert for key, (_, convert) in FORM_KEYS.items()},
+    "nullable": boolean,
+}
+"""How each key of a field of a record format is read."""
+
+_RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
+_STAND_IN: Final = FieldType("int8")
+
+
+class FieldPart(Part):
+    """A field with its `FieldSpec`, in which wrong keys are forgotten."""
+
+    spec: FieldSpec
+
+
+def read_field(reading: Reading, node: Object, default_versions: Versions | None, *, is_optional: bool) -> FieldPart:
+    """Read one field.
+
+    `default_versions` are those of a field that gives none, if it may do so;
+    `is_optional` says that it stands in the draft dialect's optionalFields.
+    """
+    part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
+    released = {key: convert for key, (_, convert) in FIELD_KEYS.items()}
+    keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else released
+    read = {key: reading.value(part, key, convert) for key, convert in keys.items()}
+    check_hexadecimal(reading, node.get("tag"))
+    if reading.is_format:
+        read |= {"versions": EVERYWHERE, "nullableVersions": EVERYWHERE if read.pop("nullable") else None}
+    elif is_optional:
+        _add_draft_versions(reading, read)
+    else:
+        _check_dialect(reading, part, read)
+        _check_own_flexible(reading, part)
+        _infer_versions(reading, part, read, default_versions)
+    part.wounds |= {key for key in ("name", "type") if read[key] is None}
+    values = {key: value for key, value in read.items() if value is not None}
+    _parse_default(reading, part, values)
+    stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
+    kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
+    part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
+    return part
+
+
+def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
+    attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
+    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format, is_optional=is_optional)
+
+
+def check_hexadecimal(reading: Reading, node: Node | None) -> None:
+    """Report a tag such as 0x0001 outside the draft dialect."""
+    if node is not None and not reading.is_draft and not reading.is_refused(node) and is_hexadecimal(node):
+        reading.report("TW708", node, f"only the draft dialect writes tags in hexadecimal; write {tag_number(node)}")
+
+
+def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
+    """An optional field is optional, and perhaps nullable, in versionsWithOptional."""
+    is_nullable = values.pop("nullable")
+    if values["tag"] is not None:
+        values["taggedVersions"] = reading.optional_versions
+    values["versions"] = reading.optional_versions
+    values["nullableVersions"] = reading.optional_versions if is_nullable else NONE
+
+
+def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
+    """In the draft dialect tagged fields stand in optionalFields."""
+    for key in _RELEASED_ONLY if reading.is_draft else ():
+        if part.node.get(key) is not None:
+            message = (
+                f"{key} belongs to the released dialect, but the spec is one of the draft dialect; use optionalFields"
+            )
+            reading.report("TW701", part.node.members[key], message)
+            values[key] = None
+            part.wounds.add(key)
+
+
+def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
+    node = part.node.get("flexibleVersions")
+    if node is not None and not reading.is_refused(node) and not text(node).strip():
+        reading.report("TW410", node, "the field's flexibleVersions is blank; remove the key, or write none")
+        part.wounds.add("flexibleVersions")
+
+
+def _infer_versions(
+    reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
+) -> None:
+    """A tagged field may leave out its versions; so may members of an optional struct."""
+    if values["versions"] is not None or "versions" in part.wounds:
+        return
+    values["versions"] = values["taggedVersions"] or default_versions
+    if values["versions"] is None:
+        part.wounds.add("versions")
+        if "taggedVersions" not in part.wounds:
+            message = "the field has neither versions nor taggedVersions; say in which versions it exists"
+            if reading.is_draft:
+                message = "the field has no versions; say in which it exists, or make it one of the optionalFields"
+            reading.report("TW405", part.node, message)
+
+
+def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
+    """The default's text is read as the type says; null is a value here."""
+    written: str | None = values.pop("default", None)
+    type: FieldType | None = values.get("type")
+    if written is None or type is None:
+        return
+    if str(type) == "records" and written not in ("", "null"):
+        reading.report(
+            "TW520", part.place("default"), "records are null by default, whatever is written; remove the key"
+        )
+    default = reading.value(part, "default", lambda _: parse_default(values.get("name", "?"), type, written))
+    if "default" not in part.wounds:
+        values["default"] = default

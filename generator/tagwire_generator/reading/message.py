@@ -1,0 +1,202 @@
+"""The head of a spec and all that it holds, to a `MessageSpec`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.model.message_rules import name_violation
+from tagwire_generator.model.message_spec import Fallback, MessageSpec
+from tagwire_generator.model.record_format_spec import Claim, FormatSpec
+from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.reading.context import Part, Reading
+from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
+from tagwire_generator.reading.values import (
+    BadValue,
+    boolean,
+    by_version,
+    is_reversed,
+    items,
+    text,
+    version_range,
+    whole_number,
+)
+from tagwire_generator.syntax.parse import Node, Object, Scalar, walk
+
+__all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
+
+
+def _valid_range(node: Node) -> Versions | None:
+    versions = version_range(node)
+    if versions is None:
+        raise BadValue("TW113", node, "validVersions is blank; say which versions exist, or none")
+    if is_reversed(node, versions):
+        raise BadValue("TW203", node, f"the range {text(node)!r} has no version in it; write none if the API is gone")
+    return versions
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple(text(item) for item in items(node))
+
+
+def _header_versions(node: Node) -> tuple[tuple[Versions, int], ...]:
+    return by_version(node, whole_number)
+
+
+def _fallback(node: Node) -> Fallback:
+    assert isinstance(node, Object)
+    return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
+
+
+def _claims(node: Node) -> tuple[Claim, ...]:
+    claims = []
+    for item in items(node):
+        assert isinstance(item, Object)
+        said = item.get("text")
+        value, size = (whole_number(item.members[key].value) for key in ("value", "bytes"))
+        claims.append(Claim(text(item.members["field"].value), value, size, "" if said is None else text(said)))
+    return tuple(claims)
+
+
+MESSAGE_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
+    "name": ("name", text),
+    "type": ("kind", text),
+    "aliases": ("aliases", _texts),
+    "apiKey": ("api_key", whole_number),
+    "validVersions": ("valid_versions", _valid_range),
+    "deprecatedVersions": ("deprecated_versions", version_range),
+    "flexibleVersions": ("flexible_versions", version_range),
+    "versionsWithOptional": ("optional_versions", version_range),
+    "listeners": ("listeners", _texts),
+    "latestVersionUnstable": ("latest_version_unstable", boolean),
+    "headerVersions": ("header_versions", _header_versions),
+    "fallback": ("fallback", _fallback),
+}
+"""The attribute of each key of a message and how it is read; those that hold members are the struct's."""
+
+FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+    "format": text,
+    "discriminator": text,
+    "claims": _claims,
+}
+"""How the keys are read that only the head of a record format has; beside them it has name and type."""
+
+_STAND_INS: Final[dict[str, Any]] = {
+    "name": "Unreadable",
+    "type": "data",
+    "validVersions": Versions(0, HIGHEST - 1),
+}
+_GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
+"""What counts of a message without valid versions."""
+
+
+def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
+    """Read a message; None if something is wrong with it, which is then among the problems."""
+    part = Part(node)
+    is_gone = _is_gone(node)
+    keys = ("name", "type") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
+    if reading.is_format:
+        values["validVersions"] = Versions(0, 0)
+    part.wounds |= _STAND_INS.keys() - values.keys()
+    bad_name = name_violation(values["name"]) if "name" in values else None
+    if bad_name is not None:
+        reading.report_violation(bad_name, part)
+        del values["name"]
+        part.wounds.add("name")
+    if not is_gone and not reading.is_format:
+        _check_dialect(reading, part, values)
+    reading.message_wounds |= part.wounds
+    known = {**_STAND_INS, **values}
+    attributes = {MESSAGE_KEYS[key][0]: value for key, value in known.items()}
+    place = part.place("name")
+    attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
+    attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
+    if is_gone:
+        return _build(reading, part, attributes, [], StructPart(node))
+    if reading.is_format:
+        attributes["format"] = _format(reading, part)
+    root, structs = _read_structs(reading, node, known["name"], known["validVersions"])
+    attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
+    attributes |= {"structs": tuple(struct.spec for struct in structs)}
+    return _build(reading, part, attributes, structs, root)
+
+
+def _format(reading: Reading, part: Part) -> FormatSpec:
+    read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
+    return FormatSpec(read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ())
+
+
+def _is_gone(node: Object) -> bool:
+    valid = node.get("validVersions")
+    return isinstance(valid, Scalar) and valid.raw.strip() == "none"
+
+
+def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
+    """Each dialect has its key for the versions that carry tags; the other's has no place there."""
+    node, wounds = part.node, part.wounds
+    if not reading.is_draft:
+        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None:
+            reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
+            wounds.add("flexibleVersions")
+        return
+    if values.pop("flexibleVersions", None) is not None:
+        message = (
+            "flexibleVersions belongs to the released dialect, but the spec has keys of the draft dialect; keep one"
+        )
+        reading.report("TW701", node.members["flexibleVersions"], message)
+        wounds.add("flexibleVersions")
+    if "versionsWithOptional" in wounds:
+        return
+    optional: Versions | None = values.get("versionsWithOptional")
+    if not optional and (place := _first_optional_fields(node)) is not None:
+        message = "optional fields need versions; name them in the message's versionsWithOptional, as in 9+"
+        reading.report("TW702", place, message)
+        wounds.add("versionsWithOptional")
+    elif not optional:
+        reading.optional_versions = NONE
+    else:
+        # a closed range is the message's fault alone: its fields are read as if it were open
+        reading.optional_versions = Versions(optional.lowest, HIGHEST)
+        if optional != reading.optional_versions:
+            reading.message_wounds.add("versionsWithOptional")
+
+
+def _first_optional_fields(node: Object) -> Node | None:
+    found = (
+        each.members["optionalFields"] for each in walk(node) if isinstance(each, Object) and each.get("optionalFields")
+    )
+    return next(iter(found), None)
+
+
+def _read_structs(reading: Reading, node: Object, name: str, versions: Versions) -> tuple[StructPart, list[StructPart]]:
+    common = [item for item in items(node.get("commonStructs")) if isinstance(item, Object)]
+    names = (item.get("name") for item in common)
+    reader = StructReader(reading, frozenset(name.raw for name in names if isinstance(name, Scalar)))
+    for item in common:
+        reader.read_common(item)
+    root = reader.read_message(node, name, versions)
+    if len(common) < len(items(node.get("commonStructs"))):
+        reading.message_wounds.add("structs")
+    reader.check_references()
+    return root, reader.structs
+
+
+def _build(
+    reading: Reading, part: Part, attributes: dict[str, Any], structs: list[StructPart], root: StructPart
+) -> MessageSpec | None:
+    """The last step: the rules about the message as a whole. Nothing follows, so nothing is forgotten."""
+    message = None
+    violations: tuple[Violation, ...]
+    try:
+        message = MessageSpec(**attributes)
+        violations = message.warnings
+    except InvalidSpec as invalid:
+        violations = invalid.violations
+    for violation in violations:
+        if violation.struct is None and violation.field is None and violation.key not in MEMBER_KEYS:
+            reading.report_violation(violation, part)
+            continue
+        struct = root if violation.struct is None else structs[violation.struct]
+        place = struct if violation.field is None else struct.fields[violation.field]
+        reading.report_violation(violation, place, [struct])
+    return message

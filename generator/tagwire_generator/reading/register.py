@@ -1,0 +1,55 @@
+"""A register's tree to a `RegisterSpec`, with the places of what it breaks."""
+
+from tagwire_generator.model.register_spec import Entry, KeyRangeSpec, RegisterSpec
+from tagwire_generator.model.violations import InvalidSpec
+from tagwire_generator.reading.context import Reading
+from tagwire_generator.reading.values import BadValue, boolean, items, tag_number, text
+from tagwire_generator.syntax.parse import Node, Object
+
+__all__ = ["read_register"]
+
+
+def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
+    """The register of a tree; None where that is not possible, and then there are problems."""
+    if any(problem.severity == "error" for problem in reading.problems):
+        return None  # of the wrong shape: nothing in it can be relied on
+    try:
+        return RegisterSpec(
+            name=_text(root, "name"),
+            keys=_text(root, "keys"),
+            suffix=_text(root, "suffix"),
+            about=_text(root, "about"),
+            ranges=tuple(_range(item) for item in items(root.get("ranges"))),
+            entries=tuple(_entry(item) for item in items(root.get("entries"))),
+            file=file,
+        )
+    except BadValue as bad:
+        reading.report(bad.rule, bad.node, bad.message)
+    except InvalidSpec as invalid:
+        for violation in invalid.violations:
+            place = root.get(violation.key) or root
+            node = place if violation.field is None else items(place)[violation.field]
+            reading.report(violation.rule, node, violation.message)
+    return None
+
+
+def _range(node: Node) -> KeyRangeSpec:
+    assert isinstance(node, Object)
+    first, last = (tag_number(node.members[key].value) for key in ("first", "last"))
+    return KeyRangeSpec(_text(node, "name"), first, last, _boolean(node, "reserved") or False)
+
+
+def _entry(node: Node) -> Entry:
+    assert isinstance(node, Object)
+    words = {key: _text(node, key) for key in ("name", "range", "description", "by", "url", "notes", "codec")}
+    return Entry(key=tag_number(node.members["key"].value), retriable=_boolean(node, "retriable"), **words)
+
+
+def _text(node: Object, key: str) -> str:
+    value = node.get(key)
+    return "" if value is None else text(value)
+
+
+def _boolean(node: Object, key: str) -> bool | None:
+    value = node.get(key)
+    return None if value is None else boolean(value)

@@ -1,0 +1,125 @@
+"""Specs from text or files: the door to the spec language.
+
+    text -> tree with places -> schema -> fields -> structs -> message
+                                       -> entries -> register
+
+All problems of a file are found in one run. A message or a register comes out
+only if none of them is an error.
+"""
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem, Source, render
+from tagwire_generator.model.message_spec import MessageSpec
+from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.context import Reading
+from tagwire_generator.reading.message import read_message
+from tagwire_generator.reading.register import read_register
+from tagwire_generator.syntax.parse import parse
+from tagwire_generator.syntax.spec_schema import is_register
+
+__all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
+
+_DEFAULT_OPTIONS = SpecOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """Without errors among the problems there is a message or a register; problems are in the order of the file."""
+
+    message: MessageSpec | None
+    problems: tuple[Problem, ...]
+    register: RegisterSpec | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a problem stops generation."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def read_spec(
+    text: str, *, file: str = "<spec>", component: str = "", options: SpecOptions = _DEFAULT_OPTIONS
+) -> ReadResult:
+    """Read a spec from its text. Raises nothing, whatever the text."""
+    document = parse(text, file=file)
+    if document.root is None:
+        return ReadResult(None, document.problems)
+    reading = Reading(document, document.root, options)
+    if is_register(document.root):
+        register = read_register(reading, document.root, file=file)
+        return ReadResult(None, _sorted(reading), register)
+    message = read_message(reading, document.root, file=file, component=component)
+    result = ReadResult(message, _sorted(reading))
+    return ReadResult(None, result.problems) if result.has_errors else result
+
+
+def _sorted(reading: Reading) -> tuple[Problem, ...]:
+    problems = sorted(set(reading.problems), key=lambda problem: (problem.line, problem.column, problem.rule))
+    return tuple(problems)
+
+
+def read_file(
+    path: str | PathLike[str],
+    *,
+    file: str | None = None,
+    component: str = "",
+    options: SpecOptions = _DEFAULT_OPTIONS,
+) -> ReadResult:
+    """Read a spec from a file; `file` is its name in reports, by default the path.
+
+    Raises nothing: a file that can't be read is a problem of its first line.
+    """
+    name = fspath(path) if file is None else file
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return _unreadable(Source(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
+    return read_data(data, file=name, component=component, options=options)
+
+
+def read_data(
+    data: bytes, *, file: str = "<spec>", component: str = "", options: SpecOptions = _DEFAULT_OPTIONS
+) -> ReadResult:
+    """Read a spec from the bytes of its file. Raises nothing: what is no UTF-8 is a problem of its place."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        source = Source(file, data.decode("utf-8", "replace"))
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"byte {error.start} of the file, 0x{data[error.start]:02x}, is no UTF-8; save the file as UTF-8"
+        return _unreadable(source, "TW102", line, column, message)
+    return read_spec(text, file=file, component=component, options=options)
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    file: str | None = None,
+    component: str = "",
+    options: SpecOptions = _DEFAULT_OPTIONS,
+) -> MessageSpec:
+    """The message of a spec file. Raises SpecError with all problems if one is an error."""
+    result = read_file(path, file=file, component=component, options=options)
+    if result.register is not None:
+        raise SpecError(f"{result.register.file}: is a register, not a message or a format", file=result.register.file)
+    if result.message is None:
+        first = next(problem for problem in result.problems if problem.severity == "error")
+        raise SpecError(
+            "\n".join(render(problem) for problem in result.problems),
+            file=first.file,
+            line=first.line,
+            column=first.column,
+            rule=first.rule,
+            problems=result.problems,
+        )
+    return result.message
+
+
+def _unreadable(source: Source, rule: str, line: int, column: int, message: str) -> ReadResult:
+    return ReadResult(None, (source.problem(rule, line, column, message),))

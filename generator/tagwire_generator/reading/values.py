@@ -1,0 +1,114 @@
+"""One value of a spec: a node of the tree to the Python value that a key means.
+
+The leniencies that real specs rely on live here and nowhere else: numbers for
+texts, decimal texts for numbers, "true" and "false" and 0 and 1 for booleans,
+one item for a list of one.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from tagwire.errors import VersionsError
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+
+__all__ = [
+    "BadValue",
+    "boolean",
+    "by_version",
+    "is_hexadecimal",
+    "is_reversed",
+    "items",
+    "tag_number",
+    "text",
+    "version_range",
+    "version_text",
+    "whole_number",
+]
+
+T = TypeVar("T")
+
+_WHOLE: Final = re.compile("[+-]?[0-9]{1,40}")
+_HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
+
+
+class BadValue(Exception):
+    """A value that its key can't have; caught where it is read, and reported at `node`."""
+
+    def __init__(self, rule: str, node: Node, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.node = node
+        self.message = message
+
+
+def text(node: Node) -> str:
+    """Any scalar as the text that it is written as."""
+    if not isinstance(node, Scalar):
+        raise BadValue("TW111", node, "an object or a list stands where text must")
+    return node.raw
+
+
+def whole_number(node: Node) -> int:
+    """A number, or its decimal text."""
+    if isinstance(node, Scalar) and isinstance(node.value, int):
+        return int(node.value)
+    if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
+        return int(node.value)
+    raise BadValue("TW114", node, f"{quoted(text(node))} is no whole decimal number in range")
+
+
+def tag_number(node: Node) -> int:
+    """A tag: a number, its decimal text, or its hexadecimal one."""
+    if is_hexadecimal(node):
+        return int(text(node), 16)
+    return whole_number(node)
+
+
+def is_hexadecimal(node: Node) -> bool:
+    """Whether the node is a text such as 0x00ff."""
+    return isinstance(node, Scalar) and _HEXADECIMAL.fullmatch(node.raw) is not None
+
+
+def boolean(node: Node) -> bool:
+    """true, false, the texts of that, or 1 and 0."""
+    words = {"true": True, "false": False, "1": True, "0": False}
+    found = words.get(text(node))
+    if found is None:
+        raise BadValue("TW111", node, f"{quoted(text(node))} stands where true or false must")
+    return found
+
+
+def version_range(node: Node) -> Versions | None:
+    """A version range; None for a blank text, which means that the key is absent."""
+    return version_text(text(node), node) if text(node).strip() else None
+
+
+def version_text(text: str, node: Node) -> Versions:
+    """The range that a text means; `node` has the place of the text."""
+    try:
+        return Versions.parse(text)
+    except VersionsError as error:
+        message = f"{quoted(text)} is no version range; write none, N, N+ or N-M, from 0 to {HIGHEST}"
+        raise BadValue("TW201", node, message) from error
+
+
+def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
+    """An object whose keys are version ranges: ascending ranges, each with its value."""
+    assert isinstance(node, Object), "the schema has refused anything else"
+    rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
+    return tuple(sorted(rows, key=lambda row: row[0].lowest))
+
+
+def is_reversed(node: Node, versions: Versions | None) -> bool:
+    """Whether the range is empty, but not by the word none."""
+    return versions is not None and not versions and text(node).strip() != "none"
+
+
+def items(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list; another node is the list of itself, no node an empty one."""
+    if node is None:
+        return ()
+    return node.items if isinstance(node, Items) else (node,)

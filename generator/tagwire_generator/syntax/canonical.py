@@ -1,0 +1,266 @@
+"""The canonical text of a message spec: one meaning, one text.
+
+What tools write (the importer, new versions) and what diffs compare. The
+spec language takes some things in more than one form (a tag as text, a
+default as a number, a flag that is false anyway); here each has one form, and
+keys have one order. Two steps: `normal_form` decides what is said,
+`spec_text` how it is set.
+
+The form, for who writes specs by hand:
+
+- apiKey and tag are JSON numbers (a draft's tag is "0x0001" text), flags are
+  JSON booleans and left out when false, version ranges are `none`, `N`, `N+` or `N-M`.
+- A default is text: integers decimal, booleans lower-case, null as "null". Empty
+  text and JSON null say "none given" and are left out.
+- A tagged field without `versions` gets its `taggedVersions`.
+- `fields` of a message or struct is there even if empty; other empty keys are not.
+
+Comments are not kept (`formatting` does that). `about` texts are.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import SpecError
+from tagwire.versions import NONE, Versions
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+from tagwire_generator.syntax.spec_text import inline, spec_text
+
+__all__ = ["Note", "canonical_text", "normal_form", "plain_tree"]
+
+Note = Callable[[str], None]
+"""Is told of each thing that was taken leniently: a sentence with the path in it."""
+
+
+def plain_tree(node: Node) -> Any:
+    """A parsed spec that the reader accepts (so no key is repeated) as dicts, lists and scalars, without places."""
+    if isinstance(node, Object):
+        return {member.key: plain_tree(member.value) for member in node.all_members}
+    if isinstance(node, Items):
+        return [plain_tree(item) for item in node.items]
+    assert isinstance(node, Scalar)
+    return node.value
+
+
+def canonical_text(spec: Mapping[str, Any]) -> str:
+    """The canonical text of a spec that `read_spec` accepts, with a newline at its end."""
+    return spec_text(normal_form(spec))
+
+
+def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict[str, Any]:
+    """The spec with each value in its one form and the keys in their order.
+
+    Raises SpecError for a key that the spec language does not have.
+    """
+    scope = _Scope(note, "versionsWithOptional" in spec)
+    form = _ordered(spec, _MESSAGE_KEYS, scope, "message")
+    if form.get("validVersions") != "none":
+        form.setdefault("fields", [])
+    return _in_order(form, _MESSAGE_KEYS)
+
+
+class _Scope(NamedTuple):
+    """What a value's form depends on, besides the value."""
+
+    note: Note
+    draft: bool
+    """Whether the spec is in the draft dialect."""
+    path: str = ""
+    field_type: str = ""
+
+    def inside(self, name: str, field_type: str = "") -> "_Scope":
+        return self._replace(path=f"{self.path}.{name}" if self.path else name, field_type=field_type)
+
+
+# What a key's value becomes; None leaves the key out.
+_Form = Callable[[Any, _Scope], Any]
+
+
+class _Key(NamedTuple):
+    """How a key is written, and the JSON type in which it should have come."""
+
+    form: _Form
+    expected: type
+
+
+def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, what: str) -> dict[str, Any]:
+    for name in spec:
+        if name not in keys:
+            raise SpecError(f"{scope.path or 'message'}: a {what} has no key {name!r}; it can't be written")
+    form: dict[str, Any] = {}
+    for name, key in keys.items():
+        if name not in spec:
+            continue
+        value = spec[name]
+        result = None if value is None else key.form(value, scope)  # null is as good as no key
+        if value is None or type(value) not in (key.expected, type(result)):
+            scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
+        if result is not None:
+            form[name] = result
+    return form
+
+
+def _reading(result: Any) -> str:
+    if result is None:
+        return "which is as if it were not there"
+    return "read as a list of it" if isinstance(result, list) else f"read as {inline(result)}"
+
+
+def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
+    return {name: form[name] for name in keys if name in form}
+
+
+def _text(value: Any, scope: _Scope) -> str | None:
+    return str(value) or None
+
+
+def _type(value: Any, scope: _Scope) -> str:
+    bare = str(value).strip()
+    return "[]" + bare[2:].strip() if bare.startswith("[]") else bare
+
+
+def _entity_type(value: Any, scope: _Scope) -> str | None:
+    return None if value == "unknown" else str(value)
+
+
+def _flag(value: Any, scope: _Scope) -> bool | None:
+    return True if str(value).lower() in ("true", "1") else None
+
+
+def _number(value: Any, scope: _Scope) -> int:
+    return int(value)
+
+
+def _tag(value: Any, scope: _Scope) -> int | str:
+    number = int(str(value), 0 if str(value).startswith("0x") else 10)
+    return f"0x{number:04x}" if scope.draft else number
+
+
+def _versions(value: Any, scope: _Scope) -> str | None:
+    text = str(value).strip()
+    return str(Versions.parse(text)) if text else None
+
+
+def _flexible_versions(value: Any, scope: _Scope) -> str:
+    return _versions(value, scope) or str(NONE)
+
+
+def _some_versions(value: Any, scope: _Scope) -> str | None:
+    text = _versions(value, scope)
+    return None if text == "none" else text
+
+
+def _list(value: Any, scope: _Scope) -> list[Any]:
+    items: list[Any] = value if isinstance(value, list) else [value]
+    return items
+
+
+def _texts(value: Any, scope: _Scope) -> list[str] | None:
+    return [str(item) for item in _list(value, scope)] or None
+
+
+def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
+    return [_tag(tag, scope) for tag in _list(value, scope)] or None
+
+
+def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
+    ranges = {Versions.parse(versions): str(said) for versions, said in value.items()}
+    return {str(versions): ranges[versions] for versions in sorted(ranges, key=lambda versions: versions.lowest)}
+
+
+def _record_formats(value: Any, scope: _Scope) -> dict[str, str] | None:
+    return _by_version(value, scope) or None
+
+
+def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
+    return {"version": int(value["version"]), "errorCode": int(value["errorCode"])}
+
+
+def _default(value: Any, scope: _Scope) -> str | None:
+    """The text of a default; hexadecimal becomes decimal, and empty text means that there is none."""
+    text = str(value)
+    if not text:
+        return None
+    primitive = WIRE_TYPES.get(scope.field_type)
+    if primitive is None or text == "null":
+        return text
+    if primitive.family == "boolean":
+        return text.lower()
+    if primitive.family == "integer":
+        return str(int(text, 16 if text.startswith("0x") else 10))
+    return text
+
+
+def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
+    return [_field(field, scope) for field in _list(value, scope)]
+
+
+def _field(field: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
+    scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
+    form = _ordered(field, _FIELD_KEYS, scope, "field")
+    if "versions" not in form and "taggedVersions" in form:
+        form["versions"] = form["taggedVersions"]
+        scope.note(f"{scope.path}: has no versions, its taggedVersions {form['versions']} are taken")
+    return _in_order(form, _FIELD_KEYS)
+
+
+def _structs(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
+    return [_struct(struct, scope) for struct in _list(value, scope)] or None
+
+
+def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
+    form = _ordered(struct, _STRUCT_KEYS, outer.inside(str(struct.get("name", "?"))), "struct")
+    form.setdefault("fields", [])
+    return _in_order(form, _STRUCT_KEYS)
+
+
+_MESSAGE_KEYS: Final[dict[str, _Key]] = {
+    "apiKey": _Key(_number, int),
+    "type": _Key(_text, str),
+    "name": _Key(_text, str),
+    "aliases": _Key(_texts, list),
+    "validVersions": _Key(_versions, str),
+    "deprecatedVersions": _Key(_some_versions, str),
+    "flexibleVersions": _Key(_flexible_versions, str),
+    "versionsWithOptional": _Key(_flexible_versions, str),
+    "latestVersionUnstable": _Key(_flag, bool),
+    "listeners": _Key(_list, list),
+    "headerVersions": _Key(_by_version, dict),
+    "fallback": _Key(_fallback, dict),
+    "reservedTags": _Key(_reserved_tags, list),
+    "optionalFields": _Key(_fields, list),
+    "fields": _Key(_fields, list),
+    "commonStructs": _Key(_structs, list),
+}
+
+_STRUCT_KEYS: Final[dict[str, _Key]] = {
+    "name": _Key(_text, str),
+    "versions": _Key(_versions, str),
+    "deprecatedVersions": _Key(_some_versions, str),
+    "reservedTags": _Key(_reserved_tags, list),
+    "optionalFields": _Key(_fields, list),
+    "fields": _Key(_fields, list),
+}
+
+_FIELD_KEYS: Final[dict[str, _Key]] = {
+    "name": _Key(_text, str),
+    "type": _Key(_type, str),
+    "versions": _Key(_versions, str),
+    "nullableVersions": _Key(_some_versions, str),
+    "nullable": _Key(_flag, bool),
+    "tag": _Key(_tag, int),
+    "taggedVersions": _Key(_some_versions, str),
+    "default": _Key(_default, str),
+    "ignorable": _Key(_flag, bool),
+    "entityType": _Key(_entity_type, str),
+    "mapKey": _Key(_flag, bool),
+    "zeroCopy": _Key(_flag, bool),
+    "flexibleVersions": _Key(_flexible_versions, str),
+    "recordFormats": _Key(_record_formats, dict),
+    "about": _Key(_text, str),
+    "reservedTags": _Key(_reserved_tags, list),
+    "optionalFields": _Key(_fields, list),
+    "fields": _Key(_fields, list),
+}

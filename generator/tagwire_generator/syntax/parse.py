@@ -1,0 +1,294 @@
+"""Spec text to a tree that knows the line and column of every key and value.
+
+A spec is JSON with comments (`//` and `/* */`). The grammar is lark's; LALR
+with callbacks, so that no nesting, however deep, costs a Python frame. What
+JSON parsers let pass and people regret is kept in the tree and reported:
+repeated keys, trailing commas, half characters. A parse never raises; it gives
+a tree, or problems, or both.
+"""
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import lark
+
+from tagwire_generator.diagnostics.problems import Problem, Source, quoted
+
+__all__ = ["DRAFT_KEYS", "MAX_DEPTH", "Document", "Items", "Member", "Node", "Object", "Scalar", "parse", "walk"]
+
+MAX_DEPTH: Final = 40
+"""The deepest nesting of objects and lists in a spec: eighteen inline structs in each other."""
+
+DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
+"""The keys that make a spec one of the draft dialect."""
+
+_GRAMMAR: Final = r"""
+start: value
+?value: object | array | STRING -> string | NUMBER -> number | WORD -> word
+object: LBRACE "}" | LBRACE members "}" | LBRACE members COMMA "}"
+members: member | members COMMA member
+member: STRING ":" value
+array: LBRACKET "]" | LBRACKET items "]" | LBRACKET items COMMA "]"
+items: value | items COMMA value
+
+LBRACE: "{"
+LBRACKET: "["
+COMMA: ","
+STRING: /"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9a-fA-F]{4}))*"/
+NUMBER: /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/
+WORD: /true|false|null/
+LINE_COMMENT: /\/\/[^\r\n]*/
+BLOCK_COMMENT: /\/\*[^*]*\*+(?:[^\/*][^*]*\*+)*\//
+BLANKS: /[ \t\r\n]+/
+%ignore LINE_COMMENT
+%ignore BLOCK_COMMENT
+%ignore BLANKS
+"""
+
+_TERMINALS: Final = {
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "LBRACKET": "'['",
+    "RSQB": "']'",
+    "COMMA": "','",
+    "COLON": "':'",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "WORD": "true, false or null",
+    "$END": "the end of the file",
+}
+
+_HINTS: Final = {
+    "#": "a comment begins with // or stands in /* */",
+    "'": "strings stand in double quotes",
+    '"': 'a string ends on its line, and its escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits',
+    "/": "a comment is // up to the end of the line, or /* up to */",
+    "-": "a number is written as in JSON",
+    "+": "a number is written as in JSON, without a plus",
+    ".": "a number is written as in JSON, and nothing can be left out with dots",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A value with the place of its first character."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar(Node):
+    """A string, number, boolean or null; `raw` is its text: a string's content, a number as it is written."""
+
+    value: str | int | float | bool | None
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items(Node):
+    """A list."""
+
+    items: tuple[Node, ...]
+    trailing_comma: Node | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member(Node):
+    """A key with its value; the place is the key's."""
+
+    key: str
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Object(Node):
+    """An object; `all_members` holds repeated keys too, `members` the first of each."""
+
+    all_members: tuple[Member, ...]
+    members: dict[str, Member]
+    trailing_comma: Node | None
+
+    def get(self, key: str) -> Node | None:
+        """The value of `key`; None if it is absent or null, which is the same in a spec."""
+        member = self.members.get(key)
+        if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
+            return None
+        return member.value
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A spec's tree; `root` is None if there is none to go on with."""
+
+    source: Source
+    root: Object | None
+    is_draft: bool
+    problems: tuple[Problem, ...]
+
+
+class _TreeBuilder(lark.Transformer[Any, Node]):
+    """The parser's callbacks, called as soon as a rule is complete."""
+
+    def start(self, children: list[Node]) -> Node:
+        return children[0]
+
+    def object(self, children: list[Any]) -> Object:
+        brace, *rest = children
+        found: tuple[Member, ...] = tuple(rest[0]) if rest else ()
+        first = {member.key: member for member in reversed(found)}
+        return Object(brace.line, brace.column, found, first, _place(rest[1:]))
+
+    def array(self, children: list[Any]) -> Items:
+        bracket, *rest = children
+        return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _place(rest[1:]))
+
+    def members(self, children: list[Any]) -> list[Node]:
+        if len(children) == 1:
+            return children
+        children[0].append(children[2])
+        return children[0]  # type: ignore[no-any-return]
+
+    items = members
+
+    def member(self, children: list[Any]) -> Member:
+        key, value = children
+        return Member(key.line, key.column, _text(key), value)
+
+    def string(self, children: list[Any]) -> Scalar:
+        (token,) = children
+        text = _text(token)
+        return Scalar(token.line, token.column, text, text)
+
+    def number(self, children: list[Any]) -> Scalar:
+        (token,) = children
+        is_whole = token.lstrip("-").isdigit() and len(token) < 40
+        return Scalar(token.line, token.column, int(token) if is_whole else float(token), str(token))
+
+    def word(self, children: list[Any]) -> Scalar:
+        (token,) = children
+        return Scalar(token.line, token.column, {"true": True, "false": False, "null": None}[token], str(token))
+
+
+def _place(trailing: list[Any]) -> Node | None:
+    return Node(trailing[0].line, trailing[0].column) if trailing else None
+
+
+def _text(token: str) -> str:
+    return token[1:-1] if "\\" not in token else str(json.loads(token))
+
+
+@functools.lru_cache(maxsize=1)
+def _parser() -> lark.Lark:
+    return lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=_TreeBuilder())
+
+
+def _parse_tree(text: str) -> Node:
+    """The tree that the callbacks build; lark's own types say another one."""
+    parser: Any = _parser()
+    root: Node = parser.parse(text)
+    return root
+
+
+def parse(text: str, *, file: str) -> Document:
+    """The tree of a spec's text, and all that is wrong with the text as such.
+
+    Raises nothing: text that is no JSON gives a document without a root.
+    """
+    source = Source(file, text)
+    if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
+        message = "the file begins with a byte order mark; save it as UTF-8 without one"
+        return Document(source, None, False, (source.problem("TW102", 1, 1, message),))
+    try:
+        root = _parse_tree(text)
+    except lark.UnexpectedInput as error:
+        return Document(source, None, False, (_syntax_problem(source, error),))
+    deep = _too_deep(root)
+    if deep is not None:
+        message = f"objects and lists are nested more than {MAX_DEPTH} deep here; share structs through commonStructs"
+        return Document(source, None, False, (source.problem("TW107", deep.line, deep.column, message),))
+    if not isinstance(root, Object):
+        message = "a spec is one JSON object, { ... }; this is another kind of value"
+        return Document(source, None, False, (source.problem("TW109", root.line, root.column, message),))
+    is_draft = any(key in node.members for node in walk(root) if isinstance(node, Object) for key in DRAFT_KEYS)
+    return Document(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
+
+
+def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
+    if isinstance(error, lark.UnexpectedCharacters):
+        found = source.text[error.pos_in_stream]  # type: ignore[index]
+        hint = _HINTS.get(found, "keys and texts stand in double quotes" if found.isalpha() else "this is not JSON")
+        return source.problem("TW103", error.line, error.column, f"{quoted(found)} can't stand here; {hint}")
+    assert isinstance(error, lark.UnexpectedToken)
+    token: lark.Token = error.token
+    accepted: set[str] = error.accepts
+    if token.type == "$END":
+        line, column = source.end
+        if not source.text.strip():
+            return source.problem("TW103", line, column, "the file is empty; a spec is one JSON object, { ... }")
+        message = f"the file ends here, but {_expected(accepted)} must follow"
+        return source.problem("TW103", line, column, message)
+    if accepted == {"$END"}:
+        message = f"{_shown(token)} stands behind the end of the spec; a file holds one JSON object and no more"
+        return source.problem("TW104", error.line, error.column, message)
+    message = f"{_shown(token)} can't stand here; {_expected(accepted)} is expected"
+    return source.problem("TW103", error.line, error.column, message)
+
+
+def _shown(token: lark.Token) -> str:
+    return quoted(_text(token) if token.type == "STRING" else str(token))
+
+
+def _expected(accepted: set[str]) -> str:
+    names = [shown for terminal, shown in _TERMINALS.items() if terminal in accepted]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Object):
+        return tuple(member.value for member in node.all_members)
+    return node.items if isinstance(node, Items) else ()
+
+
+def _too_deep(root: Node) -> Node | None:
+    """The first object or list, level by level, that lies too deep."""
+    level: list[Node] = [root]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]
+    return level[0] if level else None
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """The node and all values in it, also those of repeated keys."""
+    yield root
+    for child in _children(root):
+        yield from walk(child)
+
+
+def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Problem]:
+    """Repeated keys, trailing commas, half characters."""
+    for node in walk(root):
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            yield from _half_characters(source, node, node.value)
+        elif isinstance(node, Object):
+            for member in node.all_members:
+                first = node.members[member.key]
+                if first is not member:
+                    message = f"the key {quoted(member.key)} stands in this object already, in line {first.line}"
+                    yield source.problem("TW106", member.line, member.column, message)
+                yield from _half_characters(source, member, member.key)
+        if isinstance(node, Object | Items) and node.trailing_comma is not None and not is_draft:
+            comma = node.trailing_comma
+            message = (
+                "a comma must be followed by another item; only specs of the draft dialect may leave one at the end"
+            )
+            yield source.problem("TW105", comma.line, comma.column, message)
+
+
+def _half_characters(source: Source, node: Node, text: str) -> Iterator[Problem]:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        message = f"{quoted(text)} holds half of a surrogate pair, which no UTF-8 text can hold"
+        yield source.problem("TW108", node.line, node.column, message)

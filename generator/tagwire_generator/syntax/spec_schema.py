@@ -1,0 +1,198 @@
+"""The shape of a spec: which keys stand where, with which kinds of values.
+
+`spec.schema.json` says it, for us and for editors; jsonschema checks it. Here
+each of its errors gets the place in the text, a rule id and a sentence. The
+schema's patterns are for editors alone: what they refuse the reader refuses
+too, and can say why.
+"""
+
+import difflib
+import functools
+import json
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from typing import Any, Final, Protocol
+
+from jsonschema import Draft202012Validator, validators
+
+from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+
+__all__ = ["ShapeFault", "is_format", "is_register", "schema", "shape_faults"]
+
+_NOT_IN_DRAFT: Final = {
+    "versions": "its versions are those of versionsWithOptional",
+    "nullableVersions": 'write "nullable": true for all versions',
+    "taggedVersions": "its versions are those of versionsWithOptional",
+    "flexibleVersions": "the draft has no flexible versions",
+    "mapKey": "a map key must stand in every element",
+}
+_KINDS: Final = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+class ShapeFault:
+    """An error of the schema: `node` has the place, `unusable` is what the reader must not use."""
+
+    __slots__ = ("message", "node", "rule", "unusable")
+
+    def __init__(self, rule: str, node: Node, message: str, unusable: Node | None = None) -> None:
+        self.rule = rule
+        self.node = node
+        self.message = message
+        self.unusable = unusable
+
+
+class _Error(Protocol):
+    """What we use of jsonschema's errors; its own types leave the rest of a schema open."""
+
+    validator: str
+    validator_value: Any
+    instance: Any
+    schema: Any
+    absolute_path: Iterable[str | int]
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: object) -> Iterable[_Error]: ...
+
+
+@functools.lru_cache(maxsize=1)
+def schema() -> dict[str, Any]:
+    """The JSON Schema of specs, both dialects."""
+    text = resources.files("tagwire_generator.syntax").joinpath("spec.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@functools.lru_cache(maxsize=1)
+def _validator() -> _Validator:
+    base: Any = Draft202012Validator
+    extend: Any = validators.extend
+    checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    strict = extend(base, type_checker=checker)
+    strict.check_schema(schema())
+    validator: _Validator = strict(schema())
+    return validator
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    """7.0 is an integer to JSON Schema, but a slip in a spec."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def shape_faults(root: Object) -> Iterator[ShapeFault]:
+    """What the schema says against a spec's tree."""
+    incomplete: set[int] = set()
+    for error in _validator().iter_errors(_plain(root)):
+        node = _node_at(root, error.absolute_path)
+        match error.validator:
+            case "additionalProperties":
+                yield from _unknown_keys(node, error)
+            case "required":
+                if id(node) not in incomplete:
+                    incomplete.add(id(node))
+                    yield from _missing_keys(node, error)
+            case "enum":
+                yield _unknown_word(node, error)
+            case "type":
+                yield _wrong_kind(node, error)
+            case _:  # the patterns, which the reader checks
+                pass
+
+
+def is_format(root: Object) -> bool:
+    """Whether a spec's tree is that of a record format: it has a schema of its own."""
+    return _is_type(root, "format")
+
+
+def is_register(root: Object) -> bool:
+    """Whether a spec's tree is that of a register, which is no message at all."""
+    return _is_type(root, "register")
+
+
+def _is_type(root: Object, word: str) -> bool:
+    kind = root.get("type")
+    return isinstance(kind, Scalar) and kind.value == word
+
+
+def _plain(node: Node) -> Any:
+    """The tree as Python data; a null member is an absent one."""
+    if isinstance(node, Object):
+        return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
+    if isinstance(node, Items):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node, Scalar) else None
+
+
+def _node_at(root: Object, path: Iterable[str | int]) -> Node:
+    node: Node = root
+    for step in path:
+        if isinstance(node, Object):
+            node = node.members[str(step)].value
+        elif isinstance(node, Items):
+            node = node.items[int(step)]
+    return node
+
+
+def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
+    assert isinstance(node, Object)
+    known = error.schema["properties"]
+    is_optional_field = "nullable" in known and "tag" in known
+    for key in error.instance:
+        if key in known:
+            continue
+        member = node.members[key]
+        if is_optional_field and key in _NOT_IN_DRAFT:
+            message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
+            yield ShapeFault("TW704", member, message)
+        else:
+            yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {_near(key, known)}")
+
+
+def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
+    assert isinstance(node, Object)
+    for key in error.validator_value:
+        if key not in error.instance:
+            # a null key is there, and the place to mend
+            place = node.members.get(key, node)
+            yield ShapeFault("TW113", place, f"the key {key!r} is missing in this object; add it", node)
+
+
+def _unknown_word(node: Node, error: _Error) -> ShapeFault:
+    words = [word for word in error.validator_value if isinstance(word, str)]
+    if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
+        message = f"{_shown(error.instance)} stands where {' or '.join(words)} must"
+        return ShapeFault("TW111", node, message, node)
+    message = f"{_shown(error.instance)} is not one of the words for this key; {_near(error.instance, words)}"
+    return ShapeFault("TW112", node, message, node)
+
+
+def _wrong_kind(node: Node, error: _Error) -> ShapeFault:
+    kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
+    wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
+    message = f"{_shown(error.instance)} stands where {' or '.join(wanted)} must"
+    return ShapeFault("TW111", node, message, node)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return quoted(value)
+
+
+def _near(word: object, known: Iterable[str]) -> str:
+    """The suggestion: the nearest known word, or all of them."""
+    names = list(known)
+    by_lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(str(word).lower(), by_lower, 1)
+    return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}"

@@ -1,0 +1,115 @@
+"""How a spec in normal form is set as text: fields and structs a line each, with the comments that belong to them.
+
+A comment stands above what it belongs to, or behind it on its line. Which
+comment belongs where, `comments` says.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+__all__ = ["BLOCKS", "Comments", "Path", "inline", "spec_text"]
+
+BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
+"""The keys whose value is a list with an entry a line."""
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the message down: `("fields", 0, "fields", 2)`. A block's end has "end" for an index."""
+
+WIDTH: Final = 120
+_MARK: Final = "\0"
+"""Stands around a comment behind a line until the line is whole: a comma may have to go before it."""
+
+
+class Comments:
+    """The comments of a spec, by what they belong to."""
+
+    def __init__(self) -> None:
+        self.above: dict[Path, list[str]] = {}
+        self.behind: dict[Path, str] = {}
+
+    def lines_above(self, path: Path, indent: str) -> list[str]:
+        """The comments above something, a line or more each."""
+        return [f"{indent}{comment}" for comment in self.above.get(path, ())]
+
+    def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
+        """Lines with the comment behind their last."""
+        comment = self.behind.get(path)
+        return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
+
+
+def spec_text(form: Mapping[str, Any], comments: Comments | None = None) -> str:
+    """The text of a spec in normal form, with a newline at its end."""
+    comments = comments or Comments()
+    parts: list[list[str]] = []
+    for key, value in form.items():
+        if key in BLOCKS and value:
+            lines = [f'  "{key}": [', *_block_lines(value, (key,), "    ", comments), "  ]"]
+        else:
+            lines = [f'  "{key}": {inline(value)}']
+        parts.append([*comments.lines_above((key,), "  "), *comments.mark_behind((key,), lines)])
+    last = comments.lines_above(("end",), "  ")
+    head, tail = comments.lines_above((), ""), comments.lines_above(("tail",), "")
+    return "\n".join(map(_finished, [*head, "{", *_with_commas(parts), *last, "}", *tail])) + "\n"
+
+
+def _with_commas(parts: Sequence[list[str]]) -> list[str]:
+    return [
+        line + ("," if index == len(part) - 1 and part is not parts[-1] else "")
+        for part in parts
+        for index, line in enumerate(part)
+    ]
+
+
+def _finished(line: str) -> str:
+    """A line with its comment behind all else."""
+    text, mark, rest = line.partition(_MARK)
+    if not mark:
+        return line
+    comment, _, after = rest.partition(_MARK)
+    return f"{text}{after}{comment}"
+
+
+def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, comments: Comments) -> list[str]:
+    """The entries of a block with their comments and commas."""
+    parts: list[list[str]] = []
+    for index, entry in enumerate(entries):
+        place = (*path, index)
+        lines = comments.mark_behind(place, _entry_lines(entry, place, indent, comments))
+        parts.append([*comments.lines_above(place, indent), *lines])
+    return [*_with_commas(parts), *comments.lines_above((*path, "end"), indent)]
+
+
+def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
+    """A field or struct: on one line where that fits, what it contains below it."""
+    blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
+    parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
+    parts += [f'"{key}": [' for key, _ in blocks[:1]]
+
+    lines = [indent + "{ " + "".join(parts[:1])]  # an entry of a broken lock may be empty
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
+            lines[-1] += ", " + part
+        else:
+            lines[-1] += ","
+            lines.append(indent + "  " + part)
+
+    for number, (key, members) in enumerate(blocks):
+        if number:
+            lines[-1] += f', "{key}": ['
+        lines += _block_lines(members, (*path, key), indent + "  ", comments)
+        lines.append(indent + "]")
+    lines[-1] += " }"
+    return lines
+
+
+def inline(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        members: dict[str, Any] = value
+        return "{ " + ", ".join(f"{inline(key)}: {inline(member)}" for key, member in members.items()) + " }"
+    if isinstance(value, list):
+        items: list[Any] = value
+        return "[" + ", ".join(inline(item) for item in items) + "]"
+    # What does not print (line separators, lone surrogates) is escaped, so that every text can be written as UTF-8.
+    return json.dumps(value, ensure_ascii=not str(value).isprintable())

@@ -1,0 +1,329 @@
+"""The view of a data-class module: every string that its template prints.
+
+Part of the stable interface for users' templates (docs/templates.md).
+"""
+
+import textwrap
+from dataclasses import dataclass
+from math import isfinite
+from uuid import UUID
+
+from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
+from tagwire.message import Message
+from tagwire.message.field_table import layout_of
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.expansion.message_classes import field_row, optional_fields
+from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.carried_formats import record_format_of
+from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.views.imports import Imports
+
+__all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
+
+_WIDTH = 76
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """A field of a data class."""
+
+    name: str
+    annotation: str
+    """The attribute's type."""
+    parameter: str
+    """The parameter of `__init__`, with its type and default."""
+    stored: str
+    """What `__init__` stores, an expression of the parameter."""
+    doc: str
+    """The attribute's docstring: wire type, versions, and what else is to know."""
+    row: str
+    """The field's row in the versioned field table, a call of FieldRow."""
+
+
+@dataclass(frozen=True)
+class StructView:
+    """A data class."""
+
+    name: str
+    base: str
+    doc: str
+    fields: tuple[FieldView, ...]
+    constants: tuple[tuple[str, str], ...]
+    """Class attributes of a message: name, expression."""
+
+
+@dataclass(frozen=True)
+class DataModuleView:
+    """The module of a message's data classes."""
+
+    source: str
+    """How the first line names the spec."""
+    doc: str
+    imports: list[list[str]]
+    type_imports: list[str]
+    """Import statements for type checkers alone: what would be slow to import, and is needed by annotations only."""
+    names: tuple[str, ...]
+    structs: tuple[StructView, ...]
+    """Each after those that it refers to; the message is the last."""
+    constructor: str
+    """The decorator of each `__init__`."""
+    unknown_tags: str
+    """The type of `unknown_tags`."""
+
+
+def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
+    """The view of `spec`'s data-class module."""
+    return DataViews(spec, options).module(cls, source)
+
+
+class DataViews:
+    """Makes the views of one module, and gathers what it imports."""
+
+    def __init__(self, spec: MessageSpec, options: SpecOptions) -> None:
+        self.spec = spec
+        self.options = options
+        taken = [struct.name for struct in (*spec.structs, spec.root)]
+        self.imports = Imports(taken)
+        self.type_imports = Imports(taken)
+
+    def module(self, cls: type[Message], source: str) -> DataModuleView:
+        """The view of the module."""
+        structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
+        self.imports.use("tagwire.wire", "NO_TAGS")
+        constructor = self.imports.use("tagwire.message", "constructor")
+        return DataModuleView(
+            source=source,
+            doc=_history(self.spec, cls),
+            imports=self.imports.groups,
+            type_imports=[line for group in self.type_imports.groups for line in group],
+            names=tuple(sorted(struct.name for struct in structs)),
+            structs=structs,
+            constructor=constructor,
+            unknown_tags=unknown_tags,
+        )
+
+    def struct(self, struct: StructSpec) -> StructView:
+        root = struct is self.spec.root
+        base = "Message" if root else "Struct"
+        return StructView(
+            name=struct.name,
+            base=self.imports.use("tagwire.message", base),
+            doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
+            fields=tuple(map(self.field, struct.fields)),
+            constants=tuple(self.constants()) if root else (),
+        )
+
+    def constants(self) -> list[tuple[str, str]]:
+        spec = self.spec
+        values = [
+            ("NAME", repr(spec.name)),
+            ("KIND", repr(spec.kind)),
+            ("API_KEY", repr(spec.api_key)),
+            ("COMPONENT", repr(spec.component)),
+            ("VERSIONS", self.versions(spec.valid_versions)),
+            ("FLEXIBLE_VERSIONS", self.versions(spec.flexible_versions)),
+            ("LATEST_STABLE", repr(spec.latest_stable)),
+        ]
+        if spec.headers:
+            ranges = [f"({self.versions(versions)}, {header})" for versions, header in spec.headers]
+            values.append(("HEADER_VERSIONS", f"({', '.join(ranges)}{',' if len(ranges) == 1 else ''})"))
+        if spec.fallback is not None:
+            values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))
+        optional = optional_fields(spec, self.options)
+        if optional is not None:
+            call = self.imports.use("tagwire.message", "OptionalFields")
+            versions = self.versions(optional.versions)
+            length, counts = optional.length_varint, optional.counts_tag
+            values.append(("OPTIONAL_FIELDS", f"{call}({versions}, length_varint={length!r}, counts_tag={counts})"))
+        return values
+
+    def versions(self, versions: Versions) -> str:
+        if not versions:
+            return self.imports.use("tagwire.message", "NONE")
+        name = self.imports.use("tagwire.message", "Versions")
+        return f"{name}({versions.lowest}, {versions.highest})"
+
+    def field(self, field: FieldSpec) -> FieldView:
+        name = attribute_name(field.name)
+        optional = " | None" if field.nullable_versions or field.default is None else ""
+        annotation = self.annotation(field)
+        parameter, stored = annotation, name
+        if field.type.is_array:
+            iterable = self.imports.use("collections.abc", "Iterable")
+            parameter = f"{iterable}[{self.element(field)}]"
+            stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
+        default = self.default(field)
+        if field.default is STRUCT_DEFAULT:
+            stored = f"{field.struct}() if {name} is {default} else {name}"
+        if isinstance(field.default, UUID):
+            stored = f"{self.imports.use('tagwire.wire', 'uuid_or_default')}({name}, {_number(field.default)})"
+        return FieldView(
+            name=name,
+            annotation=annotation + optional,
+            parameter=f"{name}: {parameter}{optional} = {default}",
+            stored=stored,
+            doc=_field_doc(field),
+            row=self.row(field, default),
+        )
+
+    def annotation(self, field: FieldSpec) -> str:
+        element = self.element(field)
+        return f"tuple[{element}, ...]" if field.type.is_array else element
+
+    def element(self, field: FieldSpec) -> str:
+        wire = field.type.primitive
+        if wire is None:
+            return field.type.name
+        return self.type_imports.use("uuid", "UUID") if wire.annotation == "UUID" else wire.annotation
+
+    def default(self, field: FieldSpec) -> str:
+        if field.default is STRUCT_DEFAULT:
+            return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
+        if isinstance(field.default, UUID):
+            return self.imports.use("tagwire.wire", "DEFAULT_UUID")
+        return literal(field.default)
+
+    def row(self, field: FieldSpec, default: str) -> str:
+        row = field_row(field, None)
+        if isinstance(field.default, UUID):
+            default = _number(field.default)
+        words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions))]
+        if default != "()":
+            words.append(f"default={default}")
+        if row.nullable:
+            words.append(f"nullable={str(row.nullable)!r}")
+        if row.tag is not None:
+            words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
+        if row.ignorable:
+            words.append("ignorable=True")
+        if row.flexible is not None:
+            words.append(f"flexible={str(row.flexible)!r}")
+        if field.record_formats:
+            words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
+        if field.struct:
+            words.append(f"struct={field.struct}")
+        return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
+
+
+def literal(value: object) -> str:
+    """A default other than a UUID as a Python expression."""
+    return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
+
+
+def _number(value: UUID) -> str:
+    """A UUID's number as an expression."""
+    return str(value.int) if value.int < 10 else f"0x{value.int:032x}"
+
+
+def uuid_literal(value: UUID, cls: str) -> str:
+    """A UUID as an expression; `cls` is what the module calls the class."""
+    return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
+
+
+def _in_versions(versions: Versions) -> str:
+    if versions.highest == HIGHEST:
+        return f"version {versions.lowest} on" if versions.lowest else "all versions"
+    return f"version{'s' * (len(versions) > 1)} {versions}"
+
+
+def _message_doc(spec: MessageSpec) -> str:
+    key = "" if spec.api_key is None else f", API key {spec.api_key}"
+    return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
+
+
+def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
+    """Where a struct stands: its fields by path, or by struct where that struct stands in several places."""
+    places = []
+    for owner in (spec.root, *spec.structs):
+        prefix = "" if owner is spec.root else f"{owner.name}."
+        for field in owner.fields:
+            if field.struct == struct.name:
+                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' if field.type.is_array else ''}`")
+    return prose(f"{' and '.join(places) or 'Unused'} of {spec.name}, {_in_versions(struct.versions)}.")
+
+
+def _field_doc(field: FieldSpec) -> str:
+    facts = [str(field.type), _in_versions(field.versions)]
+    if field.nullable_versions:
+        facts.append(
+            "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"
+        )
+    if field.tag is not None:
+        tagged = "" if field.tagged_versions == field.versions else f" in {field.tagged_versions}"
+        facts.append(f"tag {field.tag}{tagged}")
+    if field.flexible_versions is not None:
+        facts.append(f"compact in {field.flexible_versions}")
+    if field.ignorable:
+        facts.append("ignorable")
+    if field.record_formats:
+        facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
+    text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")
+    return prose(text)
+
+
+def prose(text: str) -> str:
+    """Spec-derived text for a docstring: escaped, wrapped, on lines indented by four."""
+    plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
+    return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _history(spec: MessageSpec, cls: type[Message]) -> str:
+    """What each version changed of the one before, a line a version; what the first has, its fields say."""
+    lines = [_message_doc(spec), ""]
+    first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
+    before, form = dict(_paths(first, "")), _form(first)
+    for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
+        now = dict(_paths(root, ""))
+        changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
+        if _form(root) != form:
+            form = _form(root)
+            changed.insert(0, form)
+        changed += _new_formats(spec, version)
+        added = [path for path in now if path not in before]
+        dropped = [path for path in before if path not in now]
+        lines.append(_version_line(version, added, dropped, changed))
+        before = now
+    return "\n".join(lines if later else lines[:1])
+
+
+def _form(root: StructLayout) -> str:
+    if root.section is None:
+        return ""
+    return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"
+
+
+def _new_formats(spec: MessageSpec, version: int) -> list[str]:
+    """The fields whose records are of another format than in the version before."""
+    found = []
+    for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
+        before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
+        if now and now != before:
+            found.append(f"{attribute_name(field.name)} of format {now}")
+    return found
+
+
+def _version_line(version: int, added: list[str], dropped: list[str], changed: list[str]) -> str:
+    facts = [f"adds {', '.join(added)}"] if added else []
+    if dropped:
+        facts.append(f"drops {', '.join(dropped)}")
+    facts += changed
+    text = f"Version {version}: {'; '.join(facts) or 'the same fields'}"
+    return textwrap.fill(text, _WIDTH + 4, subsequent_indent="    ", break_long_words=False)
+
+
+def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
+    """Field paths and what matters of their types: nullability, tagged or not."""
+    found = []
+    for field in struct.fields:
+        kind = field.type
+        array = isinstance(kind, Array)
+        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
+        found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
+        nested = kind.element if isinstance(kind, Array) else kind
+        if isinstance(nested, Nested):
+            found += _paths(nested.struct, f"{path}.")
+    return found

@@ -1,0 +1,182 @@
+"""The view of a message for templates that print something other than Python: references, dissectors, other languages.
+
+Part of the stable interface for users' templates (docs/templates.md). It shows
+a message twice: as the table of its fields for all versions, and as what stands
+on the wire in each version. Texts are plain: a template escapes what it prints,
+as its language wants it; names are ASCII identifiers in all of them.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.message.field_table import layout_of
+from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.project.options import SpecOptions
+
+__all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A field in all versions; nested ones follow the field that holds them."""
+
+    path: str
+    name: str
+    depth: int
+    type: str
+    versions: str
+    nullable: str
+    tag: str
+    default: str
+    about: str
+
+
+@dataclass(frozen=True)
+class WireType:
+    """How a value stands on the wire."""
+
+    shape: str
+    type: str
+    family: str
+    width: int
+    length: str
+    nullable: bool
+    element: "WireType | None" = None
+    struct: "WireStruct | None" = None
+
+
+@dataclass(frozen=True)
+class WireField:
+    """A field in one version."""
+
+    name: str
+    path: str
+    tag: str
+    type: WireType
+
+
+@dataclass(frozen=True)
+class WireStruct:
+    """A struct in one version, fields in wire order."""
+
+    name: str
+    fields: tuple[WireField, ...]
+    section: str
+    tagged: tuple[WireField, ...]
+
+
+@dataclass(frozen=True)
+class WireVersion:
+    """A version, and what stands on the wire in it."""
+
+    number: int
+    header: str
+    flexible: bool
+    struct: WireStruct
+
+
+@dataclass(frozen=True)
+class MessageView:
+    """A message."""
+
+    source: str
+    package: str
+    name: str
+    module: str
+    kind: str
+    api_key: str
+    component: str
+    versions: str
+    flexible_versions: str
+    fallback: tuple[str, str] | None
+    rows: tuple[RowView, ...]
+    wire: tuple[WireVersion, ...]
+
+
+def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
+    """The view of a message that is no record format."""
+    cls = message_class(spec, options)
+    return MessageView(
+        source=source,
+        package=package,
+        name=spec.name,
+        module=snake_case(spec.name),
+        kind=spec.kind,
+        api_key="" if spec.api_key is None else str(spec.api_key),
+        component=spec.component,
+        versions=str(spec.valid_versions),
+        flexible_versions=str(spec.flexible_versions),
+        fallback=None if spec.fallback is None else (str(spec.fallback.version), str(spec.fallback.error_code)),
+        rows=tuple(_rows(spec, spec.fields, "", 0)),
+        wire=tuple(
+            WireVersion(
+                version,
+                next((str(header) for versions, header in spec.headers if version in versions), ""),
+                version in spec.flexible_versions,
+                _struct(layout_of(cls, version).root, ""),
+            )
+            for version in spec.valid_versions
+        ),
+    )
+
+
+def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: int) -> Iterator[RowView]:
+    for field in fields:
+        path = f"{outer}{attribute_name(field.name)}"
+        yield RowView(
+            path=path,
+            name=field.name,
+            depth=depth,
+            type=str(field.type),
+            versions=str(field.versions),
+            nullable="" if not field.nullable_versions else str(field.nullable_versions),
+            tag="" if field.tag is None else str(field.tag),
+            default=_default(field.default),
+            about=field.about,
+        )
+        if field.struct is not None:
+            yield from _rows(spec, spec.struct(field.struct).fields, f"{path}.", depth + 1)
+
+
+def _default(value: object) -> str:
+    """A default as JSON."""
+    if value is STRUCT_DEFAULT:
+        return "{}"
+    if isinstance(value, bytes | tuple):
+        return "[]" if isinstance(value, tuple) else '""'  # no other default is possible
+    plain = value is None or isinstance(value, bool | int | float | str)
+    return json.dumps(value if plain else str(value), ensure_ascii=False)
+
+
+def _struct(struct: StructLayout, outer: str) -> WireStruct:
+    section = struct.section
+    kind = "" if section is None else "optional" if isinstance(section, OptionalBuffer) else "tagged"
+    return WireStruct(
+        struct.name,
+        tuple(_field(item, outer) for item in struct.items),
+        kind,
+        tuple(_field(item, outer) for item in (section.fields if section else ())),
+    )
+
+
+def _field(item: Item, outer: str) -> WireField:
+    path = f"{outer}{item.name}"
+    return WireField(item.name, path, "" if item.tag is None else str(item.tag), _type(item.type, path))
+
+
+def _type(type: Type, path: str) -> WireType:
+    if isinstance(type, Fixed):
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+    if isinstance(type, Sized):
+        length = type.length.name if type.length else ""
+        return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)
+    if isinstance(type, Array):
+        length = type.length.name if type.length else ""
+        return WireType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
+    assert isinstance(type, Nested)  # the rest is for record formats
+    struct = _struct(type.struct, f"{path}.")
+    return WireType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)

@@ -1,0 +1,89 @@
+"""The view of a package: its messages and API keys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tagwire.frames.releases import releases_text
+from tagwire_generator.model import MessageSummary
+from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.project.history import History
+
+__all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
+
+RUNTIME_LEVEL = 1
+"""The level of the runtime that generated code is written for; see `tagwire.message.level`."""
+
+
+@dataclass(frozen=True)
+class MessageEntry:
+    """A message in the index of its package."""
+
+    name: str
+    module: str
+    kind: str
+    api_key: str
+    component: str
+
+
+@dataclass(frozen=True)
+class PackageView:
+    """What the modules of a package, other than those of its messages, print."""
+
+    package: str
+    doc: str
+    marker_doc: str
+    level: int
+    messages: tuple[MessageEntry, ...]
+    """By name; messages without versions have no class and are left out."""
+    aliases: tuple[tuple[str, MessageEntry], ...]
+    """Older name and the message that it means, by older name."""
+    registers: tuple[tuple[str, str], ...]
+    """Class and module of each register, by class."""
+    api_keys: tuple[tuple[str, int], ...]
+    """Enum name and API key of each request, by key."""
+    releases: tuple[tuple[str, str], ...]
+    """Each message and the text of its history (`tagwire.frames.releases`); empty if the specs have none."""
+    releases_doc: str
+
+
+def package_view(
+    summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
+) -> PackageView:
+    """The view of a package of these messages and registers, and of their history if they have one."""
+    present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
+    keys = sorted(
+        (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
+        for each in present
+        if each.kind == "request" and each.api_key is not None
+    )
+    entries = {
+        each.name: MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
+        for each in present
+    }
+    return PackageView(
+        package=package,
+        doc=f"{package}: {_counted(present)}.",
+        marker_doc=f"Serializers of {package}, a module for each message.",
+        level=RUNTIME_LEVEL,
+        messages=tuple(entries.values()),
+        aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
+        registers=tuple((name, snake_case(name)) for name in sorted(registers)),
+        api_keys=tuple((name, key) for key, name in keys),
+        releases=tuple(_releases(entries, history)) if history else (),
+        releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",
+    )
+
+
+def _counted(present: Sequence[MessageSummary]) -> str:
+    formats = sum(each.kind == "format" for each in present)
+    parts = [f"{len(present) - formats} messages"] if formats < len(present) or not formats else []
+    return " and ".join([*parts, f"{formats} record format{'s' * (formats > 1)}"] if formats else parts)
+
+
+def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator[tuple[str, str]]:
+    for (component, name), message in sorted(history.messages.items(), key=lambda row: row[0][1]):
+        if name in entries and entries[name].component == component:
+            spans = {
+                version: tuple((span.first, span.last) for span in found) for version, found in message.versions.items()
+            }
+            yield name, releases_text(spans)

@@ -1,0 +1,230 @@
+"""Reading a struct as straight-line steps: what a serializer does, field by field, in wire order.
+
+Fixed-width fields that follow each other become one `struct` call, together
+with the first byte (or the fixed length) of what comes next: that is most of
+the speed of pure Python decoding. Each step names a macro of
+`templates/read.jinja` in `shape`; all its other attributes are the strings
+that the macro prints.
+
+In generated code `m` is the object, `buf` the bytes, `pos` the position, `n`
+the length or marker just read, `end` and `stop` where a string and a tagged
+field end, `raw` what bytes fields are slices of.
+"""
+
+from dataclasses import dataclass, field
+
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire_generator.views.expressions import Expressions
+
+__all__ = ["ReadStep", "TagCase", "read_steps"]
+
+
+@dataclass(frozen=True)
+class TagCase:
+    """A known tagged field: its tag, and how its value is read."""
+
+    tag: int
+    steps: tuple["ReadStep", ...]
+
+
+@dataclass(frozen=True)
+class ReadStep:
+    """One step; which strings are set depends on `shape`."""
+
+    shape: str
+    target: str = ""
+    source: str = ""
+    width: int = 0
+    lines: tuple[str, ...] = ()
+    is_null: str = ""
+    long: str = ""
+    end: str = ""
+    slow: tuple[str, ...] = ()
+    body: "ReadStep | None" = None
+    cases: tuple[TagCase, ...] = ()
+    defaults: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """How a length stands before its value: `struct` code, the test for null, and what a long one needs."""
+
+    code: str
+    is_null: str
+    count: str
+    end: str
+
+
+_LEADS = {
+    COMPACT.name: _Lead("B", "n == 0", "n - 1", "pos + n - 1"),
+    INT16.name: _Lead("h", "n < 0", "n", "pos + n"),
+    INT32.name: _Lead("i", "n < 0", "n", "pos + n"),
+}
+
+
+def read_steps(struct: StructLayout, expressions: Expressions) -> tuple[ReadStep, ...]:
+    """The steps that set every attribute of `m`."""
+    return _Steps(expressions).struct(struct)
+
+
+class _Steps:
+    def __init__(self, expressions: Expressions) -> None:
+        self.expressions = expressions
+        self.steps: list[ReadStep] = []
+        self.run: list[tuple[str, str]] = []
+        """Targets and `struct` codes that wait for one call."""
+        self.width = 0
+        self.fixups: list[str] = []
+
+    def struct(self, struct: StructLayout) -> tuple[ReadStep, ...]:
+        section = struct.section
+        if isinstance(section, OptionalBuffer):
+            self.steps.append(self.optional_buffer(section))
+        for item in struct.items:
+            self.item(item)
+        if section is not None and not isinstance(section, OptionalBuffer):
+            self.lead("B")
+            self.steps.append(self.tagged_section(section.fields))
+        self.flush()
+        absent = [f"m.{field.name} = {self.expressions.default(field)}" for field in struct.missing]
+        if section is None:
+            absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.wire', 'NO_TAGS')}")
+        if absent:
+            self.steps.append(ReadStep("statements", lines=tuple(absent)))
+        return tuple(self.steps)
+
+    # ------------------------------------------------------------ runs of fixed width
+
+    def flush(self) -> None:
+        """One `struct` call for the run that waits."""
+        if not self.run:
+            return
+        targets = ", ".join(target for target, _ in self.run)
+        codes = "".join(code for _, code in self.run)
+        if codes == "B":
+            step = ReadStep("run", target=targets, source="buf[pos]", width=1)
+        else:
+            target = targets if len(self.run) > 1 else f"({targets},)"
+            source = f"{self.expressions.unpacker(codes)}(buf, pos)"
+            step = ReadStep("run", target=target, source=source, width=self.width)
+        self.steps.append(step)
+        if self.fixups:
+            self.steps.append(ReadStep("statements", lines=tuple(self.fixups)))
+        self.run, self.width, self.fixups = [], 0, []
+
+    def wait(self, target: str, code: str, width: int) -> None:
+        self.run.append((target, code))
+        self.width += width
+
+    def lead(self, code: str) -> None:
+        """Read a length or a marker into `n`, in one call with the run before it."""
+        self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
+        self.flush()
+
+    # ------------------------------------------------------------ fields
+
+    def item(self, item: Item) -> None:
+        kind = item.type
+        if isinstance(kind, Fixed):
+            self.fixed(item.name, kind)
+        elif isinstance(kind, Nested):
+            self.nested(f"m.{item.name}", kind)
+        elif isinstance(kind, Sized | Array) and kind.length is not None:
+            lead = _LEADS[kind.length.name]
+            self.lead(lead.code)
+            self.steps.append(self.with_null(f"m.{item.name}", kind, lead))
+        else:
+            raise AssertionError(f"{item.name}: a field can't have the type {kind}")
+
+    def fixed(self, name: str, kind: Fixed) -> None:
+        wire = kind.wire
+        direct = f"m.{name}"
+        converted = self.expressions.converted(wire.family, f"raw_{name}")
+        if converted:
+            self.fixups.append(f"{direct} = {converted}")
+        self.wait(f"raw_{name}" if converted else direct, wire.code, wire.width)
+
+    def nested(self, target: str, kind: Nested) -> None:
+        call = f"{self.expressions.struct_reader(kind.struct, '1')}"
+        if not kind.marker:
+            self.flush()
+            self.steps.append(ReadStep("call", target=f"({target},)", source=call))
+            return
+        self.lead("b" if kind.marker == "int8" else "B")
+        self.expressions.use("tagwire.wire", "Malformed")
+        absent = "n == -1" if kind.marker == "int8" else "n == 0"
+        self.steps.append(ReadStep("marked", target=target, source=call, is_null=absent))
+
+    def with_null(self, target: str, kind: Sized | Array, lead: _Lead) -> ReadStep:
+        body = self.sized(target, kind, lead) if isinstance(kind, Sized) else self.array(target, kind, lead)
+        if kind.nullable:
+            refusal = () if lead.code == "B" else (f"{self.expressions.use('tagwire.wire', 'null')}(n)",)
+            return ReadStep("nullable", is_null=lead.is_null, lines=(*refusal, f"{target} = None"), body=body)
+        self.expressions.use("tagwire.wire", "Malformed")
+        return ReadStep("required", is_null=lead.is_null, body=body)
+
+    def sized(self, target: str, kind: Sized, lead: _Lead) -> ReadStep:
+        is_text = kind.wire.family == "text"
+        value = "buf[pos:end].decode()" if is_text else "raw[pos:end]"
+        return ReadStep("sized", target=target, source=value, end=lead.end, long=self.long(lead, is_text))
+
+    def long(self, lead: _Lead, is_text: bool = False) -> str:
+        if lead.code != "B":
+            return ""
+        helper = self.expressions.use("tagwire.wire", "string_length" if is_text else "uvarint")
+        return f"n, pos = {helper}(buf, pos, n)"
+
+    def array(self, target: str, kind: Array, lead: _Lead) -> ReadStep:
+        element = kind.element
+        if isinstance(element, Fixed) and element.wire.family in ("integer", "floating"):
+            numbers = self.expressions.numbers(element.wire)
+            slow = f"{target}, pos = {numbers}.read(buf, pos, {lead.count})"
+            if lead.code != "B":
+                return ReadStep("statements", lines=(slow,))
+            width = element.wire.width
+            quick = f"{target} = {self.expressions.number_unpackers(element.wire)}[n - 1](buf, pos)"
+            return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
+        reader = self.element_reader(element, lead.count)
+        return ReadStep("counted", target=target, source=reader, long=self.long(lead))
+
+    def element_reader(self, element: Type, count: str) -> str:
+        if isinstance(element, Nested):
+            return self.expressions.struct_reader(element.struct, count)
+        return self.expressions.element_reader(element, count)
+
+    # ------------------------------------------------------------ tag sections
+
+    def tagged_section(self, fields: tuple[Item, ...]) -> ReadStep:
+        no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
+        if not fields:
+            reader = self.expressions.use("tagwire.wire", "read_tags")
+            return ReadStep("unknown_tags", source=f"{reader}(buf, pos, n)", defaults=(f"m.unknown_tags = {no_tags}",))
+        self.expressions.use("tagwire.wire", "tag_header")
+        self.expressions.use("tagwire.wire", "Malformed")
+        self.expressions.use("tagwire.wire", "uvarint")
+        return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
+
+    def optional_buffer(self, section: OptionalBuffer) -> ReadStep:
+        form = self.expressions.buffer_form(section)
+        if not section.fields:
+            return ReadStep("statements", lines=(f"m.unknown_tags, pos = {form}.unknown_tags(buf, pos)",))
+        self.expressions.use("tagwire.wire", "NO_TAGS")
+        self.expressions.use("tagwire.wire", "Malformed")
+        return ReadStep(
+            "optional_buffer",
+            source=form,
+            cases=self.cases(section.fields),
+            defaults=self.tag_defaults(section.fields),
+        )
+
+    def tag_defaults(self, fields: tuple[Item, ...]) -> tuple[str, ...]:
+        return tuple(f"m.{field.name} = {self.expressions.default(field)}" for field in fields)
+
+    def cases(self, fields: tuple[Item, ...]) -> tuple[TagCase, ...]:
+        found = []
+        for item in fields:
+            steps = _Steps(self.expressions)
+            steps.item(item)
+            steps.flush()
+            found.append(TagCase(item.tag or 0, tuple(steps.steps)))
+        return tuple(found)

@@ -1,0 +1,59 @@
+"""The view of a register's module: constants, and what they are called.
+
+Part of the stable interface for users' templates (docs/templates.md).
+"""
+
+from dataclasses import dataclass
+
+from tagwire_generator.model.register_spec import Entry, KeyRangeSpec, RegisterSpec
+from tagwire_generator.views.data_view import prose
+
+__all__ = ["RegisterModuleView", "register_view"]
+
+
+@dataclass(frozen=True)
+class RegisterModuleView:
+    """The module of a register."""
+
+    source: str
+    doc: str
+    name: str
+    """The class."""
+    constants: tuple[tuple[str, str, str], ...]
+    """Name, value and docstring of each, by key; the docstring may be empty."""
+    ranges: tuple[str, ...]
+    """Calls of KeyRange, by first key; empty where the register has none."""
+    retriable: tuple[str, ...]
+    """The constants of errors that may pass; empty where the register is not one of errors."""
+
+
+def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
+    """The view of a register's module."""
+    entries = sorted(spec.entries, key=lambda entry: entry.key)
+    ranges = sorted(spec.ranges, key=lambda each: each.first)
+    return RegisterModuleView(
+        source=source,
+        doc=prose(spec.about or f"The register {spec.name}."),
+        name=spec.name,
+        constants=tuple((spec.constant(entry), _value(spec, entry), _doc(entry)) for entry in entries),
+        ranges=tuple(map(_range, ranges)),
+        retriable=tuple(spec.constant(entry) for entry in entries if entry.retriable),
+    )
+
+
+def _range(each: KeyRangeSpec) -> str:
+    reserved = ", reserved=True" if each.reserved else ""
+    return f"KeyRange({each.name!r}, {each.first:#010x}, {each.last:#010x}{reserved})"
+
+
+def _value(spec: RegisterSpec, entry: Entry) -> str:
+    """The key; with the name where that is not the constant's, and the codec where there is one."""
+    words = [entry.name, *([entry.codec] if entry.codec else [])]
+    if words == [spec.constant(entry)]:
+        return str(entry.key)
+    return ", ".join([str(entry.key), *map(repr, words)])
+
+
+def _doc(entry: Entry) -> str:
+    said = (entry.description, entry.by and f"By {entry.by}.", entry.notes, entry.url)
+    return prose(" ".join(text for text in said if text))

@@ -1,0 +1,133 @@
+"""The view of a serializer module: classes by version, functions by struct, all as strings and steps."""
+
+import textwrap
+from dataclasses import dataclass
+
+from tagwire.layout import OptionalBuffer, StructLayout
+from tagwire.message import Message
+from tagwire.message.field_table import layout_of
+from tagwire_generator.views.expressions import Expressions, StructNames, has_binary, nested_struct
+from tagwire_generator.views.read_steps import ReadStep, read_steps
+from tagwire_generator.views.write_steps import WriteStep, write_steps
+
+__all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_view"]
+
+
+@dataclass(frozen=True)
+class FunctionView:
+    """The functions of a struct that several versions may share."""
+
+    name: str
+    struct: str
+    doc: str
+    raw: str
+    """The parameter `raw` with its comma, where the struct holds bytes."""
+    read: tuple[ReadStep, ...]
+    write: tuple[WriteStep, ...]
+
+
+@dataclass(frozen=True)
+class VersionView:
+    """The serializer class of a version. One with a base only repeats it."""
+
+    number: int
+    name: str
+    base: str
+    doc: str
+    read: tuple[ReadStep, ...] = ()
+    write: tuple[WriteStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class SerializerModuleView:
+    """The module of a message's serializers."""
+
+    source: str
+    message: str
+    data_class: str
+    """What the module calls the message's data class."""
+    imports: list[list[str]]
+    constants: list[tuple[str, str]]
+    functions: tuple[FunctionView, ...]
+    versions: tuple[VersionView, ...]
+
+
+def serializer_view(cls: type[Message], module: str, source: str) -> SerializerModuleView:
+    """The view of a message's serializer module; `module` is that of its data classes."""
+    names = StructNames(cls.NAME, module, frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS))
+    expressions = Expressions(names)
+    layouts = {version: layout_of(cls, version).root for version in cls.VERSIONS}
+    for version, root in layouts.items():
+        for field in root.fields:
+            nested = nested_struct(field.type)
+            if nested is not None:
+                names.add(nested, version)
+    functions = tuple(_function(struct, names.name(struct), expressions) for struct, _ in names.functions)
+    versions = tuple(_versions(cls.NAME, layouts, expressions))
+    data_class = expressions.data_class(cls)
+    expressions.use("tagwire.message", "Serializer")
+    expressions.use("tagwire.wire", "new")
+    expressions.use("typing", "Any")
+    return SerializerModuleView(
+        source=source,
+        message=cls.NAME,
+        data_class=data_class,
+        imports=expressions.import_groups,
+        constants=sorted(expressions.constants.items()),
+        functions=functions,
+        versions=versions,
+    )
+
+
+def _function(struct: StructLayout, name: str, expressions: Expressions) -> FunctionView:
+    expressions.use("collections.abc", "Iterable")
+    return FunctionView(
+        name=name,
+        struct=expressions.data_class(struct.cls),
+        doc=_wrapped(_fields_doc(struct)),
+        raw="raw: Any, " if has_binary(struct) else "",
+        read=read_steps(struct, expressions),
+        write=write_steps(struct, expressions),
+    )
+
+
+def _versions(message: str, layouts: dict[int, StructLayout], expressions: Expressions) -> list[VersionView]:
+    views: list[VersionView] = []
+    bodies: list[tuple[StructLayout, VersionView]] = []
+    for number, root in layouts.items():
+        same = next((view for known, view in bodies if known == root), None)
+        name = f"{message}V{number}"
+        if same is not None:
+            views.append(VersionView(number, name, same.name, f"The same fields and bytes as version {same.number}."))
+            continue
+        view = VersionView(
+            number,
+            name,
+            "",
+            _wrapped(f"Version {number}{_section_doc(root)}: {_fields_doc(root)}"),
+            read_steps(root, expressions),
+            write_steps(root, expressions),
+        )
+        views.append(view)
+        bodies.append((root, view))
+    return views
+
+
+def _section_doc(root: StructLayout) -> str:
+    if root.section is None:
+        return ""
+    return ", with optional fields" if isinstance(root.section, OptionalBuffer) else ", flexible"
+
+
+def _fields_doc(struct: StructLayout) -> str:
+    """The fields in wire order with their wire types."""
+    tagged = struct.section.fields if struct.section else ()
+    items = [f"{item.name} {item.type}" for item in struct.items]
+    tags = [f"tag {item.tag} {item.name} {item.type}" for item in tagged]
+    in_wire_order = [*tags, *items] if isinstance(struct.section, OptionalBuffer) else [*items, *tags]
+    return f"{', '.join(in_wire_order) or 'no fields'}."
+
+
+def _wrapped(text: str) -> str:
+    """Text for a docstring, its later lines indented by four; names and types alone, so nothing to escape."""
+    return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

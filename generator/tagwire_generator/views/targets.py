@@ -1,0 +1,100 @@
+"""`targets.toml` of a folder of templates: files of any kind that it makes beside, or instead of, the Python modules.
+
+    python = false                    # no Python modules; true if it is not given
+
+    [[targets]]
+    template = "message.md.jinja"
+    each = "message"                  # a file for each message, or for the "package"
+    file = "{message}.md"             # {message}, {module} and {package} stand for their names
+
+Paths are within the folder of the package. What `*.py.jinja` and `*.pyi.jinja`
+print is formatted by black; everything else is written as it is printed.
+"""
+
+import string
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from tagwire_generator.project.settings import SettingsError
+
+__all__ = ["FILE", "Target", "Targets", "read_targets"]
+
+FILE: Final = "targets.toml"
+_EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
+"""What may stand in a file's name, by what the file is made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A template, what it is rendered for, and the pattern of the names of its files."""
+
+    template: str
+    each: Literal["message", "package"]
+    file: str
+
+    def path(self, **names: str) -> str:
+        """The path of a file within the package's folder."""
+        return self.file.format(**names)
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What a folder of templates makes."""
+
+    targets: tuple[Target, ...] = ()
+    python: bool = True
+
+    def each(self, what: str) -> tuple[Target, ...]:
+        """The targets for each "message", or for the "package"."""
+        return tuple(target for target in self.targets if target.each == what)
+
+
+@lru_cache
+def read_targets(templates: Path) -> Targets:
+    """The targets of a folder; only Python modules without a `targets.toml`. Raises SettingsError."""
+    file = templates / FILE
+    if not file.is_file():
+        return Targets()
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _error(file, f"can't be read: {error}") from error
+    rows = document.pop("targets", [])
+    python = document.pop("python", True)
+    if document or not isinstance(python, bool) or not isinstance(rows, list):
+        raise _error(file, "has python = true or false, and [[targets]] with template, each and file; nothing else")
+    return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
+
+
+def _target(file: Path, number: int, row: Any) -> Target:
+    where = f"[[targets]] number {number}"
+    if not isinstance(row, dict) or set(row) != {"template", "each", "file"}:
+        raise _error(file, f"{where} must have template, each and file, and nothing else")
+    if row["each"] not in _EACH:
+        raise _error(file, f"{where}: each is {row['each']!r}; it must be 'message' or 'package'")
+    if not all(isinstance(value, str) and value for value in row.values()):
+        raise _error(file, f"{where}: template and file must be texts")
+    if not (file.parent / row["template"]).is_file():
+        raise _error(file, f"{where}: there is no template {row['template']!r} in this folder")
+    _check_pattern(file, where, row["file"], _EACH[row["each"]])
+    return Target(row["template"], row["each"], row["file"])
+
+
+def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> None:
+    try:
+        parts = list(string.Formatter().parse(pattern))
+    except ValueError as error:
+        raise _error(file, f"{where}: file is {pattern!r}: {error}") from error
+    names = {name for _, name, _, _ in parts if name is not None}
+    plain = all(not form and not conversion for _, _, form, conversion in parts)
+    if not names <= known or not plain:
+        raise _error(file, f"{where}: file is {pattern!r}; in it may stand {{{'}, {'.join(sorted(known))}}}")
+    if "message" in known and not names & {"message", "module"}:
+        raise _error(file, f"{where}: file is {pattern!r}, the same for each message; put {{message}} into it")
+
+
+def _error(file: Path, message: str) -> SettingsError:
+    return SettingsError(f"{file}: {message}", file=str(file))

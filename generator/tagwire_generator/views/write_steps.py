@@ -1,0 +1,158 @@
+"""Writing a struct as straight-line steps: the counterpart of `read_steps`.
+
+Each step names a macro of `templates/write.jinja` in `shape`. In generated
+code `m` is the object and `out` the growing bytearray; a tagged field is
+written to a bytearray of its own first, since its size stands before it.
+"""
+
+from dataclasses import dataclass
+
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout
+from tagwire_generator.views.expressions import Expressions
+
+__all__ = ["WriteStep", "WriteTag", "write_steps"]
+
+
+@dataclass(frozen=True)
+class WriteTag:
+    """A known tagged field: when it is written, its tag, and how."""
+
+    tag: int
+    differs: str
+    steps: tuple["WriteStep", ...]
+
+
+@dataclass(frozen=True)
+class WriteStep:
+    """One step; which strings are set depends on `shape`."""
+
+    shape: str
+    lines: tuple[str, ...] = ()
+    target: str = ""
+    null: str = ""
+    out: str = ""
+    body: "WriteStep | None" = None
+    conditions: tuple[str, ...] = ()
+    tags: tuple[WriteTag, ...] = ()
+    call: str = ""
+    known: str = ""
+
+
+_NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"\\xff\\xff\\xff\\xff"'}
+
+
+def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
+    """The steps that write `m` to `out`, after refusing what this version can't carry."""
+    writer = _Steps(expressions, "out", struct)
+    section = struct.section
+    steps = [writer.refusal(struct)]
+    if isinstance(section, OptionalBuffer):
+        form = expressions.buffer_form(section)
+        steps.append(writer.section(section.fields, f"{form}.put"))
+    steps += writer.items(struct.items)
+    if section is not None and not isinstance(section, OptionalBuffer):
+        put = expressions.use("tagwire.wire", "put_tags")
+        steps.append(writer.section(section.fields, put) if section.fields else writer.unknown_only(put))
+    return tuple(steps)
+
+
+class _Steps:
+    def __init__(self, expressions: Expressions, out: str, struct: StructLayout) -> None:
+        self.expressions = expressions
+        self.out = out
+        self.struct = struct
+        rows = getattr(struct.cls, "FIELDS", ())
+        self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
+        """Attributes that may be None in some version."""
+
+    def refusal(self, struct: StructLayout) -> WriteStep:
+        """The refusal of objects of other classes, and of values that this version lacks."""
+        cls = self.expressions.data_class(struct.cls)
+        conditions = [f"(type(m) is not {cls} and {cls} not in type(m).__mro__)"]
+        conditions += [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
+        if struct.section is None:
+            no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
+            conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
+        self.expressions.use("tagwire.wire", "Refused")
+        return WriteStep("refuse", conditions=tuple(conditions))
+
+    def items(self, items: tuple[Item, ...]) -> list[WriteStep]:
+        steps: list[WriteStep] = []
+        run: list[tuple[str, str]] = []
+        for item in items:
+            if isinstance(item.type, Fixed):
+                run.append((self.expressions.packed(item.type.wire.family, f"m.{item.name}"), item.type.wire.code))
+                continue
+            steps += self.run(run)
+            run = []
+            steps.append(self.item(item))
+        return steps + self.run(run)
+
+    def run(self, run: list[tuple[str, str]]) -> list[WriteStep]:
+        if not run:
+            return []
+        codes = "".join(code for _, code in run)
+        values = ", ".join(value for value, _ in run)
+        return [WriteStep("statements", lines=(f"{self.out} += {self.expressions.packer(codes)}({values})",))]
+
+    def item(self, item: Item) -> WriteStep:
+        value = f"m.{item.name}"
+        kind = item.type
+        if isinstance(kind, Sized):
+            return WriteStep("statements", lines=(f"{self.expressions.put_sized(kind)}({self.out}, {value})",))
+        if isinstance(kind, Nested):
+            return self.nested(kind, value)
+        if isinstance(kind, Array) and kind.length is not None:
+            body = self.array(kind, value)
+            if not kind.nullable:
+                return body
+            return WriteStep("nullable", target=value, null=f"{self.out} += {_NULLS[kind.length.name]}", body=body)
+        raise AssertionError(f"{item.name}: a field can't have the type {kind}")
+
+    def present(self, value: str, *, nullable: bool) -> str:
+        """A value that is not None here, for type checkers and at run time."""
+        if nullable or value not in self.optional:
+            return value
+        return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
+
+    def array(self, kind: Array, value: str) -> WriteStep:
+        compact = kind.length == COMPACT
+        present = self.present(value, nullable=kind.nullable)
+        element = kind.element
+        if isinstance(element, Nested):
+            put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
+        elif isinstance(element, Fixed) and element.wire.family in ("integer", "floating"):
+            numbers = self.expressions.numbers(element.wire)
+            if not compact:
+                return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
+            self.expressions.use("tagwire.wire", "EMPTY")
+            quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
+            slow = f"{numbers}.put_compact({self.out}, values)"
+            return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
+        else:
+            put = f"{self.expressions.put_elements(element)}({self.out}, {present})"
+        count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
+        return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
+
+    def nested(self, kind: Nested, value: str) -> WriteStep:
+        present = self.present(value, nullable=kind.nullable)
+        put = f"{self.expressions.struct_writer(kind.struct)}({self.out}, ({present},))"
+        if not kind.marker:
+            return WriteStep("statements", lines=(put,))
+        null = 'b"\\xff"' if kind.marker == "int8" else 'b"\\x00"'
+        body = WriteStep("statements", lines=(f'{self.out} += b"\\x01"', put))
+        return WriteStep("nullable", target=value, null=f"{self.out} += {null}", body=body)
+
+    # ------------------------------------------------------------ tag sections
+
+    def unknown_only(self, put: str) -> WriteStep:
+        self.expressions.use("tagwire.wire", "NO_TAGS")
+        return WriteStep("unknown_tags", call=put)
+
+    def section(self, fields: tuple[Item, ...], put: str) -> WriteStep:
+        inner = _Steps(self.expressions, "data", self.struct)
+        tags = tuple(
+            WriteTag(field.tag or 0, self.expressions.differs(field), tuple(inner.items((field,)))) for field in fields
+        )
+        known = self.expressions.known_tags(tuple(tag.tag for tag in tags)) if tags else ""
+        return WriteStep("section", tags=tags, call=put, known=known)

@@ -1,0 +1,259 @@
+"""What the functions do with a column on a worker: messages to structs and back, by `tagwire.arrow`.
+
+A `Decoding` is plain data, so that it travels to workers as such; the classes
+that it names are imported there.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire import arrow
+from tagwire.errors import TagwireError
+from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.message import Message
+from tagwire.versions import Versions
+from tagwire_spark.columns.arrow_types import (
+    ERROR_TYPE,
+    fitted,
+    has_other_bytes,
+    in_type,
+    may_be_null,
+    spark_side,
+    spark_type,
+    with_error,
+)
+from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.options import MODES, Options, invalid
+
+__all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_registry", "message_class"]
+
+OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
+"""Options of the functions for messages."""
+_KAFKA: Final = "tagwire_messages"
+
+Place: TypeAlias = Callable[[int], str]
+"""What a row is called where it came from."""
+
+
+def find_registry(package: str) -> Registry:
+    """The registry of a generated package. Raises PipelineError for what is none."""
+    try:
+        registry = import_module(package or _KAFKA).registry
+    except (ImportError, AttributeError, ValueError) as error:
+        raise invalid(
+            f"Package {package!r} is no generated package that can be imported here ({error}); "
+            "workers need it as well: install it there, or send it with addArtifacts."
+        ) from None
+    if not isinstance(registry, Registry):
+        raise invalid(f"Package {package!r} is no generated package: it has no message registry.")
+    return registry
+
+
+def message_class(name: str, package: str) -> type[Message]:
+    """A message by its name. Raises PipelineError."""
+    try:
+        return find_registry(package)[name]
+    except UnknownMessageError as error:
+        raise PipelineError("KAFKA_MESSAGE_NOT_FOUND", f"{error}.") from None
+
+
+def _placed(error: TagwireError, place: Place | None) -> TagwireError:
+    """The error of a row, which has a name that says more than its number in an array."""
+    if place is not None and error.row is not None:
+        error.args = (f"{place(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
+    return error
+
+
+class Decoding(NamedTuple):
+    """Which columns are wanted of which message."""
+
+    name: str
+    package: str
+    version: int | None
+    """The version of all rows; None where a column has it."""
+    versions: tuple[int, ...]
+    """The versions that there may be."""
+    fields: tuple[str, ...] | None = None
+    permissive: bool = False
+    strict: bool = True
+    unknown_tags: bool = False
+
+    @property
+    def cls(self) -> type[Message]:
+        """The message's class."""
+        return message_class(self.name, self.package)
+
+    def decode(self, data: Any, version: Any = None, place: Place | None = None) -> Any:
+        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which tells a row's place."""
+        has_versions = self.version is None
+        try:
+            column = arrow.decode_column(
+                data,
+                self.cls,
+                version if has_versions else self.version,
+                versions=self.versions if has_versions else None,
+                fields=self.fields,
+                errors="column" if self.permissive else "raise",
+                strict=self.strict,
+                unknown_tags=self.unknown_tags,
+                wide_unsigned=True,
+            )
+        except TagwireError as error:
+            raise refusal(_placed(error, place)) from None
+        made = _types(self)
+        if self.permissive:
+            return fitted(with_error(pa.array(column), data.is_null()), made.type)
+        return fitted(pa.array(column), made.type) if made.has_other_bytes else in_type(column, made.type)
+
+    @property
+    def schema(self) -> StructType:
+        """The struct of `decode` as a type of Spark's."""
+        return _struct(_types(self).type)
+
+    @property
+    def strict_schema(self) -> StructType:
+        """The same where no message is null: with NOT NULL wherever the message's spec says so."""
+        return _struct(_types(self).strict)
+
+
+class _Types(NamedTuple):
+    """Of the structs that a decoding gives to Spark: the Arrow type, the type where no struct is null, and whether
+    columns must be cast to them."""
+
+    type: Any
+    strict: Any
+    has_other_bytes: bool
+
+
+def _struct(type: Any) -> StructType:
+    found = spark_type(type)
+    assert isinstance(found, StructType)
+    return found
+
+
+@lru_cache(64)
+def _types(wanted: Decoding) -> _Types:
+    """The types of a decoding. Raises PipelineError."""
+    versions = wanted.versions if wanted.version is None else (wanted.version,)
+    try:
+        schema = arrow.schema(
+            wanted.cls, versions, fields=wanted.fields, unknown_tags=wanted.unknown_tags, wide_unsigned=True
+        )
+    except TagwireError as error:
+        raise refusal(error) from None
+    found = pa.struct(pa.schema(schema))
+    fields = list(spark_side(found))
+    loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
+    # In PERMISSIVE the fields of a row that can't be decoded are null.
+    return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
+
+
+class Encoding(NamedTuple):
+    """Which message structs are to become."""
+
+    name: str
+    package: str
+    version: int | None
+    versions: tuple[int, ...]
+    permissive: bool = False
+
+    def encode(self, structs: Any, version: Any = None) -> Any:
+        """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
+        has_versions = self.version is None
+        try:
+            column = arrow.encode_column(
+                _without_error(structs),
+                message_class(self.name, self.package),
+                version if has_versions else self.version,
+                versions=self.versions if has_versions else None,
+                errors="null" if self.permissive else "raise",
+            )
+        except TagwireError as error:
+            raise refusal(error, "UNENCODABLE_KAFKA_MESSAGE") from None
+        return fitted(pa.array(column), pa.binary())
+
+
+def _without_error(structs: Any) -> Any:
+    """The structs without the `_error` that decoding has put there."""
+    if not pa.types.is_struct(structs.type) or structs.type.get_field_index("_error") < 0:
+        return structs
+    kept = [
+        (field, column) for field, column in zip(structs.type, structs.flatten(), strict=True) if field.name != "_error"
+    ]
+    return pa.StructArray.from_arrays(
+        [column for _, column in kept], fields=[field for field, _ in kept], mask=structs.is_null()
+    )
+
+
+def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
+    """The decoding that somebody asks for, checked. Raises PipelineError where anything of it does not exist."""
+    read = Options(options, OPTIONS)
+    name, package = _named(message, read)
+    wanted = Decoding(
+        name,
+        package,
+        version,
+        _versions(message_class(name, package), version, read),
+        None if fields is None else _paths(fields),
+        read.choice("mode", MODES) == "PERMISSIVE",
+        read.flag("strict", True),
+        read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
+    )
+    _types(wanted)
+    return wanted
+
+
+def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
+    """The encoding that somebody asks for, checked. Raises PipelineError."""
+    read = Options(options, ("mode", "package", "versions"))
+    name, package = _named(message, read)
+    versions = _versions(message_class(name, package), version, read)
+    return Encoding(name, package, version, versions, read.choice("mode", MODES) == "PERMISSIVE")
+
+
+def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
+    """Name and package of a message, which may be given as its class."""
+    if isinstance(message, str):
+        return message, options.text("package", _KAFKA)
+    if not (isinstance(message, type) and issubclass(message, Message)):
+        raise invalid(f"messageName is {message!r}; the name of a message or its class was expected.")
+    return message.NAME, message.__module__.rpartition(".")[0]
+
+
+def _paths(fields: Any) -> tuple[str, ...]:
+    """The paths of fields that somebody wants. Raises PipelineError."""
+    if isinstance(fields, str):
+        raise invalid(f"fields is the text {fields!r}; a list of paths was expected: [{fields!r}].")
+    paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
+    if not all(isinstance(path, str) for path in paths):
+        raise invalid(f"fields is {fields!r}; a list of paths was expected, such as ['topics.name'].")
+    return paths
+
+
+def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
+    """The versions that there may be, all of which the message has. Raises PipelineError."""
+    if version is not None:
+        if not isinstance(version, int) or isinstance(version, bool):
+            raise invalid(f"version is {version!r}; a whole number was expected, or a column of them.")
+        if version not in cls.VERSIONS:
+            raise _unsupported(cls, version)
+        return (version,)
+    wanted = cls.VERSIONS
+    if options.has("versions"):
+        try:
+            wanted &= Versions.parse(options.text("versions"))
+        except (TagwireError, ValueError) as error:
+            raise invalid(f"Option versions: {error}.") from None
+    if not wanted:
+        raise _unsupported(cls, options.text("versions", "that is known"))
+    return tuple(wanted)
+
+
+def _unsupported(cls: type[Message], wanted: object) -> PipelineError:
+    text = f"{cls.NAME} has no version {wanted}; supported versions are {cls.VERSIONS}."
+    return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)

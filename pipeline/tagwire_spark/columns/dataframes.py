@@ -1,0 +1,98 @@
+"""Whole DataFrames: `decode_messages`, the messages in one by whole Arrow batches, and `in_log_order`.
+
+The columns that are not decoded go to the worker and back as well; name those
+that are needed. The bytes cross once, and the struct does not pass through a
+function for each expression that uses it: that is why this is faster than
+`from_message`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import col
+from pyspark.sql.types import StructField, StructType
+
+from tagwire.message import Message
+from tagwire_spark.columns.codec import Decoding, decoding
+from tagwire_spark.options import invalid
+from tagwire_spark.worker import settle_worker
+
+__all__ = ["decode_messages", "in_log_order"]
+
+
+def decode_messages(
+    df: DataFrame,
+    messageName: "str | type[Message]",
+    version: "int | str",
+    options: Mapping[str, str] | None = None,
+    *,
+    data: str = "value",
+    fields: Iterable[str] | None = None,
+    into: str | None = "message",
+    keep: Iterable[str] | None = None,
+) -> DataFrame:
+    """The DataFrame with the messages in its column `data` decoded into a struct column `into`.
+
+    `into=None` makes a column of each of the message's fields. `keep` names the
+    other columns that the result has, by default all but `data`. `version` is a
+    number or the name of a column; the other arguments are those of
+    `from_message`. Raises PipelineError.
+    """
+    if isinstance(version, bool) or not isinstance(version, int | str):
+        raise invalid(f"version is {version!r}; a number, or the name of a column was expected.")
+    number, names = (version, []) if isinstance(version, int) else (None, [version])
+    wanted = decoding(messageName, number, options, fields)
+    kept = [name for name in df.columns if name != data] if keep is None else list(dict.fromkeys(keep))
+    places = {name: place for place, name in enumerate(dict.fromkeys((data, *names, *kept)))}
+    source = df.select(*_columns(df, places))
+    inner = wanted.schema
+    made = list(inner.fields) if into is None else [StructField(into, inner)]
+    twice = set(kept) & {field.name for field in made}
+    if twice:
+        raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")
+    there = [source.schema[places[name]] for name in kept]
+    schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
+    version_place = places[names[0]] if names else None
+    return source.mapInArrow(_mapping(wanted, version_place, {name: places[name] for name in kept}, into), schema)
+
+
+def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
+    """Columns by their names, called by their numbers. Raises PipelineError for one that is not there, or twice.
+
+    Spark's `mapInArrow` looks columns up by name, and takes one with a dot in it for a field of another.
+    """
+    there = df.columns
+    for name in names:
+        if name not in there:
+            raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(there)}.")
+        if there.count(name) > 1:
+            raise invalid(f"Column {name!r} is there {there.count(name)} times; drop or rename all but one.")
+    return [col("`" + name.replace("`", "``") + "`").alias(f"_{place}") for place, name in enumerate(names)]
+
+
+def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
+    """What a worker does with its batches, whose first column has the messages; columns are told by their places."""
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
+        for batch in batches:
+            structs = wanted.decode(batch.column(0), None if version is None else batch.column(version))
+            made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
+            for number, (name, place) in enumerate(kept.items()):
+                made = made.add_column(number, name, batch.column(place))
+            yield made
+
+    return decode
+
+
+def in_log_order(df: DataFrame) -> DataFrame:
+    """The rows as a write to `kafka_log` wants them: each partition in one task, in the order of its offsets.
+
+    A shuffle: values move. What was read from a log, or grouped by topic and partition, is in order already.
+    """
+    place = [name for name in ("topic", "partition") if name in df.columns]
+    order = [*place, *(name for name in ("offset",) if name in df.columns)]
+    moved = df.repartition(*place) if place else df.coalesce(1)
+    return moved.sortWithinPartitions(*order) if order else moved

@@ -1,0 +1,167 @@
+"""Functions for columns, in the manner of Spark's `from_protobuf`.
+
+    from_message(data, "MetadataRequest", 12)       binary to a struct
+    to_message(struct, "MetadataRequest", 12)       and back
+    schema_of_message("MetadataRequest", 12)        the struct's type
+    from_record(value, "group", key)                records of coordinator and metadata logs
+
+Each is a function of whole Arrow columns. A struct that goes through such a
+function costs Spark more than columns that go through `decode_messages`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, DataType, StructType
+
+from tagwire.message import Message
+from tagwire_spark.columns.codec import Decoding, Encoding, decoding, encoding
+from tagwire_spark.columns.record_values import RecordReading, record_reading, record_schema
+from tagwire_spark.options import invalid
+from tagwire_spark.worker import settle_worker
+
+__all__ = ["from_message", "from_record", "schema_of_message", "to_message"]
+
+ColumnOrName: TypeAlias = "Column | str"
+Fields: TypeAlias = "Iterable[str] | None"
+Options: TypeAlias = "Mapping[str, str] | None"
+
+
+def from_message(
+    data: ColumnOrName,
+    messageName: "str | type[Message]",
+    version: "int | ColumnOrName",
+    options: Options = None,
+    *,
+    fields: Fields = None,
+) -> Column:
+    """A column of encoded messages as a column of structs; null stays null.
+
+    `messageName` is a name in the package of the option `package` (Kafka's own
+    by default), or a message class. `version` is a number, or a column of them;
+    then the struct has the fields of all versions, or of those in the option
+    `versions` ("3-9"), and what a version lacks has its default. `fields`
+    chooses by dotted paths; the others are checked, and not kept.
+
+    Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be
+    decoded has null fields and `_error` (path, offset, reason); `strict` true
+    (default) or false; `unknown.tagged.fields` drop (default) or binary.
+
+    Raises PipelineError at once for a message, version, field or option that
+    there is not; bytes that are wrong fail the query in FAILFAST.
+    """
+    number, columns = _version(version)
+    wanted = decoding(messageName, number, options, fields)
+    return _decoder(wanted)(_column(data), *columns)
+
+
+def to_message(
+    data: ColumnOrName,
+    messageName: "str | type[Message]",
+    version: "int | ColumnOrName",
+    options: Options = None,
+) -> Column:
+    """A column of structs as a column of encoded messages; null stays null.
+
+    Fields that the structs lack have their defaults. Options: `mode`, where
+    PERMISSIVE makes null of what the version can't carry; `package`, `versions`
+    as in `from_message`. Raises PipelineError.
+    """
+    number, columns = _version(version)
+    wanted = encoding(messageName, number, options)
+    return _encoder(wanted)(_column(data), *columns)
+
+
+def schema_of_message(
+    messageName: "str | type[Message]",
+    version: int | None = None,
+    options: Options = None,
+    *,
+    fields: Fields = None,
+    nullable: bool = True,
+) -> StructType:
+    """The type of what `from_message` gives for the same arguments; without a version, that for a column of them.
+
+    With `nullable=False` a field is NOT NULL wherever the spec lets it be null
+    in no version: what the schema of a read may ask for, and is faster by.
+    """
+    found = decoding(messageName, version, options, fields)
+    return found.schema if nullable else found.strict_schema
+
+
+def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
+    """A column of records of a log, as a struct of `message` (its name), `version` and `body` (JSON).
+
+    `log` is group, transaction or share (coordinator logs: a column of keys, or
+    one of values and `key` with the column of their keys), cluster or
+    remote-log. Null, which is a tombstone, stays null. Options: `mode`,
+    `package`, `strict`. In PERMISSIVE the struct has `_error` as well.
+    """
+    wanted = record_reading(log, options)
+    columns = [_column(data)] if key is None else [_column(data), _column(key)]
+    return _record_reader(wanted)(*columns)
+
+
+def _column(column: ColumnOrName) -> Column:
+    return col(column) if isinstance(column, str) else column
+
+
+def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
+    """The number of all rows, or the column of each row's."""
+    if isinstance(version, bool) or not isinstance(version, int | str | Column):
+        raise invalid(f"version is {version!r}; a number, a column or a column's name was expected.")
+    return (version, []) if isinstance(version, int) else (None, [_column(version)])
+
+
+# The type hints of the inner functions say to Spark which kind of function each is.
+
+
+def _decoder(wanted: Decoding) -> "Callable[..., Column]":
+    if wanted.version is None:
+
+        def decode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
+            return wanted.decode(data, version)
+
+        return _function(decode_versions, wanted.schema)
+
+    def decode(data: pa.Array) -> pa.Array:
+        return wanted.decode(data)
+
+    return _function(decode, wanted.schema)
+
+
+def _encoder(wanted: Encoding) -> "Callable[..., Column]":
+    if wanted.version is None:
+
+        def encode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
+            return wanted.encode(data, version)
+
+        return _function(encode_versions, BinaryType())
+
+    def encode(data: pa.Array) -> pa.Array:
+        return wanted.encode(data)
+
+    return _function(encode, BinaryType())
+
+
+def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
+    def read(*columns: pa.Array) -> pa.Array:
+        return wanted.read(*columns)
+
+    return _function(read, record_schema(wanted))
+
+
+def _function(run: Any, type: DataType) -> Callable[..., Column]:
+    @wraps(run)
+    def settled(*columns: pa.Array) -> pa.Array:
+        settle_worker()
+        return run(*columns)
+
+    make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
+    made: Callable[..., Column] = make(settled, type)
+    return made

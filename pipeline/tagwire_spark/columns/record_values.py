@@ -1,0 +1,93 @@
+"""Records of coordinator and metadata logs in a column, object by object: what each is, and its fields as JSON.
+
+The records of a log are of many messages and versions, each of which says
+itself what it is. So there is no one struct for a column of them; JSON holds all.
+"""
+
+import json
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire.errors import TagwireError
+from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
+from tagwire_spark.columns.arrow_types import ERROR_TYPE, spark_type
+from tagwire_spark.columns.codec import find_registry
+from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.options import MODES, Options, invalid
+
+__all__ = ["RecordReading", "record_reading", "record_schema"]
+
+_FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa.string()))
+
+
+class RecordReading(NamedTuple):
+    """How records are read."""
+
+    log: str
+    package: str
+    permissive: bool
+    strict: bool
+
+    @property
+    def type(self) -> Any:
+        """The Arrow type of the result."""
+        return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
+
+    def read(self, data: Any, keys: Any = None) -> Any:
+        """A column of records, with that of their keys where they are values. Raises PipelineError."""
+        for name, column in (("data", data), ("key", keys)):
+            if column is not None and not _is_bytes(column.type):
+                text = f"{name} is of the Arrow type '{column.type}'; binary was expected."
+                raise PipelineError("MALFORMED_KAFKA_RECORD", text)
+        registry = find_registry(self.package)
+        # A null key in a column of keys must not make a key of the value beside it.
+        all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
+        return pa.array(
+            [
+                None if value is None else self._row(registry, value, key)
+                for value, key in zip(data.to_pylist(), all_keys, strict=True)
+            ],
+            self.type,
+        )
+
+    def _row(self, registry: Any, value: bytes, key: bytes | None) -> dict[str, Any]:
+        try:
+            frame = registry.decode_record(value, self.log, key, strict=self.strict)
+        except TagwireError as error:
+            if not self.permissive:
+                raise refusal(error, "MALFORMED_KAFKA_RECORD") from None
+            return {"_error": described(error)}
+        body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
+        return {"message": frame.message.NAME, "version": frame.version, "body": body}
+
+
+def _is_bytes(type: Any) -> bool:
+    kinds = pa.types
+    return bool(
+        kinds.is_binary(type)
+        or kinds.is_large_binary(type)
+        or kinds.is_binary_view(type)
+        or kinds.is_fixed_size_binary(type)
+        or kinds.is_null(type)
+    )
+
+
+def record_reading(log: str, options: Any) -> RecordReading:
+    """What somebody asks for, checked. Raises PipelineError."""
+    read = Options(options, ("mode", "package", "strict"))
+    logs = (*COORDINATOR_LOGS, *METADATA_LOGS)
+    if log not in logs:
+        raise invalid(f"There is no log {log!r}; expected {', '.join(logs)}.")
+    find_registry(read.text("package"))
+    return RecordReading(
+        log, read.text("package"), read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)
+    )
+
+
+def record_schema(wanted: RecordReading) -> StructType:
+    """The type of the result in Spark."""
+    found = spark_type(wanted.type)
+    assert isinstance(found, StructType)
+    return found

@@ -1,0 +1,77 @@
+"""The columns that the schema of a read asks of a source: that there are such, and no nulls where it says NOT NULL.
+
+Spark takes a source's columns as they are declared: it looks for no null in one
+that is NOT NULL, and makes rows of such columns faster. So what is declared has
+to hold. Within a message each field is NOT NULL or not by its spec, and a
+schema may be less strict; a column as a whole may be declared NOT NULL by who
+knows his data, which is held against each batch.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from tagwire_spark.columns.arrow_types import in_type
+from tagwire_spark.errors import PipelineError
+
+__all__ = ["asked_batch", "check_asked"]
+
+
+def check_asked(source: str, asked: StructType, there: StructType) -> None:
+    """Refuse a schema that asks for columns that there are not, of other types, or NOT NULL where there may be nulls.
+
+    Raises PipelineError.
+    """
+    types = {field.name: field.dataType for field in there}
+    for field in asked:
+        if field.name not in types:
+            raise _unknown(f"{source} has no column {field.name} here, but {', '.join(types)}.")
+        found, expected = field.dataType.simpleString(), types[field.name].simpleString()
+        if found != expected:
+            raise _unknown(f"Column {field.name} is {expected}, not {found}.")
+        path = _too_strict(field.dataType, types[field.name], field.name)
+        if path is not None:
+            raise _unknown(f"{path} may be null, but the schema has it as NOT NULL; leave that out.")
+
+
+def _unknown(text: str) -> PipelineError:
+    return PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+
+
+def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
+    """The first part that may be null in one type, and not in the other, which differs in nothing else."""
+    for (_, part, nullable), (name, other, may_be_null) in zip(_parts(asked), _parts(there), strict=True):
+        if may_be_null and not nullable:
+            return f"{path}.{name}"
+        found = _too_strict(part, other, f"{path}.{name}")
+        if found is not None:
+            return found
+    return None
+
+
+def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
+    """The types within a type, what they are called, and whether each may be null."""
+    if isinstance(type, StructType):
+        return [(field.name, field.dataType, field.nullable) for field in type]
+    if isinstance(type, ArrayType):
+        return [("element", type.elementType, type.containsNull)]
+    if isinstance(type, MapType):
+        return [("key", type.keyType, False), ("value", type.valueType, type.valueContainsNull)]
+    return []
+
+
+def asked_batch(columns: Mapping[str, Any], schema: Any, file: str) -> Any:
+    """Rows of a file with the columns of a schema, in its types. Raises PipelineError for a null that it forbids."""
+    for field in schema:
+        if not field.nullable and columns[field.name].null_count:
+            text = f"{file}: column {field.name} has a null, but the schema has it as NOT NULL; leave that out."
+            raise PipelineError("NOT_NULL_ASSERT_VIOLATION", text)
+    arrays = [_declared(columns[field.name], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _declared(column: Any, type: Any) -> Any:
+    """A column in the type that it is declared in: it may allow nulls where there are none."""
+    return column if column.type.equals(type) else in_type(column, type)

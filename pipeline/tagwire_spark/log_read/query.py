@@ -1,0 +1,189 @@
+"""What is asked of the source `kafka_log`, read from its options and held against what there is.
+
+Where Spark's own Kafka source has an option for a thing, the name is the same.
+A query is plain data: it goes to workers with each split.
+"""
+
+import re
+from typing import Any, Final, NamedTuple
+
+from tagwire.records import FormatError, FormatSet
+from tagwire.records.format_set import AUTO, format_set
+from tagwire.text_format import shown
+from tagwire_spark.columns.codec import OPTIONS as CODEC_OPTIONS
+from tagwire_spark.columns.codec import Decoding, decoding
+from tagwire_spark.options import MODES, Options, invalid
+
+__all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
+
+OPTIONS: Final = (
+    *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
+    *("includeControlRecords", "isolation.level", "respectLogStart"),
+    *("subscribe", "subscribePattern", "assign"),
+    *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
+    *("message", "version", "fields"),
+    *(name for name in CODEC_OPTIONS if name not in ("mode", "versions")),
+)
+STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger", "failOnDataLoss")
+_NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "partial", "pushdown")
+SPLIT_BYTES: Final = 64 << 20
+EARLIEST: Final = -2
+LATEST: Final = -1
+NO_OFFSET: Final = 1 << 63
+"""Above every offset."""
+
+Offsets = dict[tuple[str, int], int]
+"""An offset for each partition that is named."""
+
+
+class LogQuery(NamedTuple):
+    """What is wanted of log segments; None is no bound."""
+
+    paths: tuple[str, ...]
+    by_batch: bool = False
+    permissive: bool = False
+    formats: FormatSet = format_set(AUTO)
+    partial: bool = False
+    """Whether a batch that is cut off at a log's end is left out."""
+    split_bytes: int = SPLIT_BYTES
+    control: bool = False
+    committed: bool = False
+    from_log_start: bool = False
+    topics: tuple[str, ...] | None = None
+    pattern: str | None = None
+    partitions: tuple[tuple[str, int], ...] | None = None
+    starts: Offsets | None = None
+    ends: Offsets | None = None
+    first_timestamp: int | None = None
+    """Milliseconds; the first that is wanted."""
+    end_timestamp: int | None = None
+    """Milliseconds; the first that is not wanted any more."""
+    message: Decoding | None = None
+    numbers: tuple[int, ...] | None = None
+    """Partitions of any topic: these and the two below come from filters."""
+    first_offset: int = 0
+    end_offset: int = NO_OFFSET
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Whether a partition is asked for."""
+        return (
+            (self.topics is None or topic in self.topics)
+            and (self.pattern is None or re.fullmatch(self.pattern, topic) is not None)
+            and (self.numbers is None or partition in self.numbers)
+            and (self.partitions is None or (topic, partition) in self.partitions)
+        )
+
+
+def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
+    """The query of these options. Raises PipelineError."""
+    read = Options(options, (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
+    for name in _NOT_OF_STREAMS if of_stream else ():
+        if read.has(name):
+            raise invalid(f"Option {name} is none of a stream, which has no end.")
+    split_bytes = read.number("maxSplitBytes") or SPLIT_BYTES
+    if split_bytes < 1:
+        raise invalid(f"Option maxSplitBytes is {split_bytes}; a number of bytes was expected.")
+    return LogQuery(
+        paths=paths_of(read),
+        by_batch=read.choice("level", ("record", "batch")) == "batch",
+        permissive=read.choice("mode", MODES) == "PERMISSIVE",
+        formats=_formats(read),
+        partial=read.flag("partial"),
+        split_bytes=split_bytes,
+        control=read.flag("includeControlRecords"),
+        committed=read.choice("isolation.level", ("read_uncommitted", "read_committed")) == "read_committed",
+        from_log_start=read.flag("respectLogStart"),
+        topics=read.names("subscribe"),
+        pattern=_pattern(read),
+        partitions=_assigned(read),
+        starts=_offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {})),
+        ends=_offsets(read, "endingOffsets", {"latest": LATEST}),
+        first_timestamp=_milliseconds(read, "startingTimestamp"),
+        end_timestamp=_milliseconds(read, "endingTimestamp"),
+        message=_message(read),
+    )
+
+
+def paths_of(options: Options) -> tuple[str, ...]:
+    """The paths that `load` was given, one or several. Raises PipelineError where there is none."""
+    if options.has("paths"):
+        paths = options.json("paths")
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            raise invalid(f'Option paths is {shown(paths)}; ["first", "second"] was expected.')
+        return tuple(paths)
+    if options.text("path"):
+        return (options.text("path"),)
+    raise invalid("There is no path; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
+
+
+def _formats(options: Options) -> FormatSet:
+    try:
+        return format_set(options.text("recordFormat", AUTO), only=options.flag("onlyRecordFormat"))
+    except FormatError as error:
+        raise invalid(f"Option recordFormat or onlyRecordFormat: {error}.") from None
+
+
+def _pattern(options: Options) -> str | None:
+    text = options.text("subscribePattern") or None
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise invalid(f"Option subscribePattern is no regular expression: {error}.") from None
+    return text
+
+
+def _assigned(options: Options) -> tuple[tuple[str, int], ...] | None:
+    if not options.has("assign"):
+        return None
+    value = options.json("assign")
+    try:
+        if all(isinstance(partitions, list) for partitions in value.values()):  # the characters of a text are others
+            return tuple((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
+        raise TypeError
+    except (AttributeError, TypeError):
+        raise invalid(f'Option assign is {value!r}; {{"topic": [0, 1]}} was expected.') from None
+
+
+def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
+    """Offsets by partition; the first word, or the number that stands for it in JSON, is no bound."""
+    word, number = next(iter(words.items()))
+    if options.text(name, word).lower() in words:
+        return None
+    value = options.json(name)
+    try:
+        found = {(t, int(p)): _whole(offset) for t, offsets in value.items() for p, offset in offsets.items()}
+    except (AttributeError, TypeError, ValueError):
+        expected = " or ".join(words)
+        raise invalid(f'Option {name} is {value!r}; {expected} or {{"topic": {{"0": 23}}}} was expected.') from None
+    for (topic, partition), offset in found.items():
+        if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
+            raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
+    return {key: offset for key, offset in found.items() if offset != number}
+
+
+def _whole(value: Any) -> int:
+    """A number of JSON. Raises TypeError for what is none, or has a fraction."""
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _milliseconds(options: Options, name: str) -> int | None:
+    value = options.number(name)
+    if value is not None and not -NO_OFFSET <= value < NO_OFFSET:
+        raise invalid(f"Option {name} is {shown(value)}; milliseconds in 64 bits were expected.")
+    return value
+
+
+def _message(options: Options) -> Decoding | None:
+    """What values are decoded as."""
+    if not options.has("message"):
+        for name in ("version", "fields"):
+            if options.has(name):
+                raise invalid(f"Option {name} says how values are decoded; option message must say as what.")
+        return None
+    version = options.number("version")
+    if version is None:
+        raise invalid("Option message says what values are decoded as; option version must say in which version.")
+    codec = {name: options.text(name) for name in CODEC_OPTIONS if name != "versions" and options.has(name)}
+    return decoding(options.text("message"), version, codec, options.names("fields"))

@@ -1,0 +1,160 @@
+"""From the batches of a split to the Arrow batches that Spark gets: the columns that are wanted, and no others."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.log.damage import Damage, Found
+from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.records import Record
+from tagwire.text_format import plain
+from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
+from tagwire_spark.columns.schema_check import asked_batch
+from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.log_read.batches import begun_scan, split_pieces
+from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder, record_places
+from tagwire_spark.log_read.native_rows import goes_natively, native_rows
+from tagwire_spark.log_read.query import LogQuery
+from tagwire_spark.log_read.splits import Split
+from tagwire_spark.worker import settle_worker
+
+__all__ = ["check_number", "full_schema", "rows_of"]
+
+_ROWS: Final = 20_000
+"""Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
+_BYTES: Final = 8 << 20
+"""Of keys and values in them, and one record more."""
+_MESSAGE: Final = "message"
+_MOST_PARTITIONS: Final = 0x7FFFFFFF
+
+
+def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
+    """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
+    columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
+    schema = StructType()
+    for column in columns:
+        if column.name != "_error" or query.permissive:
+            schema.add(column.name, spark_type(column.type))
+    if query.message is not None and not query.by_batch:
+        schema.add(_MESSAGE, query.message.strict_schema if strict else query.message.schema)
+    return schema
+
+
+def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
+    """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    settle_worker()
+    check_number(split.partition, split.file)
+    try:
+        yield from _rows_of(split, query, schema)
+    except (LogError, LogPathError) as error:  # of the latter, it was there when the read was planned
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def _rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
+    if goes_natively(split, query):
+        with begun_scan(split, query) as begun:
+            if begun is not None:
+                yield from native_rows(split, query, *begun, arrow_schema(schema))
+                return
+    rows = _Rows(split, query, schema)
+    for piece in split_pieces(split, query):
+        yield from rows.of_piece(piece)
+    yield from rows.rest()
+
+
+def check_number(partition: int, where: str) -> None:
+    """Refuse the number of a partition that the column has no place for. Raises PipelineError."""
+    if partition > _MOST_PARTITIONS:
+        text = f"{where}: the folder says partition {partition}, but numbers of partitions end at {_MOST_PARTITIONS}"
+        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
+
+
+class _Rows:
+    """The rows of one split."""
+
+    def __init__(self, split: Split, query: LogQuery, schema: StructType) -> None:
+        self.split = split
+        self.query = query
+        self.schema = arrow_schema(schema)
+        names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
+        columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
+        self.builder = Builder(column for column in columns if column.name in names)
+        self.topic, self.file = plain(split.topic), plain(split.file)
+        self.bytes = 0
+
+    def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
+        """What a batch, or damage, adds; Arrow batches as they are full."""
+        split = self.split
+        if isinstance(piece, Damage):
+            self.builder.add_row(self._error_row(piece.position, piece.error))
+            return
+        batch, query = piece.batch, self.query
+        if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+            return
+        if split.transactions is not None and split.transactions.hides(batch):
+            return
+        if query.first_timestamp is not None and batch.max_timestamp < query.first_timestamp:
+            return
+        place = BatchPlace(batch, self.topic, split.partition, self.file, piece.position)
+        if query.by_batch:
+            self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
+        else:
+            yield from self._of_records(place)
+        if self.builder.rows >= _ROWS:
+            yield from self.rest()
+
+    def _of_records(self, place: BatchPlace) -> Iterator[Any]:
+        records: list[Record] = []
+        fault = None
+        try:
+            for record in place.batch:
+                if self._wants(record):
+                    records.append(record)
+                    self.bytes += len(record.key or b"") + len(record.value or b"")
+                if len(records) >= _ROWS or self.bytes >= _BYTES:
+                    self.builder.add(place, records)
+                    records = []
+                    yield from self.rest()
+        except DecodeError as error:
+            fault = error if isinstance(error, LogError) else placed(error, place.file, "TWL105", place.position)
+            if not self.query.permissive:
+                raise fault from None
+        self.builder.add(place, records)
+        if fault is not None:
+            self.builder.add_row(self._error_row(place.position, fault))
+
+    def _wants(self, record: Record) -> bool:
+        query, split = self.query, self.split
+        return (
+            split.first_offset <= record.offset < split.end_offset
+            and (query.first_timestamp is None or record.timestamp >= query.first_timestamp)
+            and (query.end_timestamp is None or record.timestamp < query.end_timestamp)
+        )
+
+    def _error_row(self, position: int, error: TagwireError) -> dict[str, Any]:
+        return {
+            "topic": self.topic,
+            "partition": self.split.partition,
+            "file": self.file,
+            "position": position,
+            "_error": described(error),
+        }
+
+    def rest(self) -> Iterable[Any]:
+        """What was gathered, as an Arrow batch; nothing where there are no rows."""
+        self.bytes = 0
+        if not self.builder.rows:
+            return ()
+        arrays = self.builder.arrays()
+        if _MESSAGE in self.schema.names:
+            assert self.query.message is not None
+            places = record_places(self.file, arrays["offset"])
+            arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
+        count = self.builder.rows
+        self.builder.clear()
+        if not self.schema.names:  # count() may need no column at all
+            return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
+        return (asked_batch(arrays, self.schema, self.file),)

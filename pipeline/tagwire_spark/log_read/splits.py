@@ -1,0 +1,187 @@
+"""From paths to splits: which bytes of which segments each task reads. Runs on the driver, and reads no records.
+
+A split owns the batches that begin in its range of bytes. Where ranges are cut
+is a matter of balance alone: a task finds the first batch that it owns by the
+index entry at the cut if a whole batch of that offset is there, and else by
+going over the heads of the batches before it. So a wrong index costs time and
+never a record.
+"""
+
+from bisect import bisect_left
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.log import LogError, LogPathError, Partition, Segment, find_partitions
+from tagwire.log.names import log_file, partition_name
+from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.files.commit import settled
+from tagwire_spark.files.storage import Place, is_remote, places
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
+
+__all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
+
+_OPENING: Final = 1 << 20
+"""What a segment costs beside its bytes, in bytes."""
+
+
+class Split(NamedTuple):
+    """The part of a segment that a task reads."""
+
+    file: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    """The batches that begin from `start` to before `end` are this split's."""
+    hint: tuple[int, int] | None
+    """A position from which on its wanted batches are, and the offset that the index has there."""
+    first_offset: int
+    end_offset: int
+    """The records from `first_offset` to before `end_offset` are wanted."""
+    is_last: bool
+    """Whether the segment is its partition's last."""
+    transactions: Transactions | None = None
+
+
+def plan(query: LogQuery) -> list[Split]:
+    """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
+    with ExitStack() as stack:
+        try:
+            return [split for place in log_places(query.paths, stack) for split in _settled(query, place)]
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def log_places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
+    """The places that paths and patterns mean. Raises PipelineError.
+
+    Of what a pattern matches, files that are no segments do not count, nor
+    folders of partitions on their way in or out; who wants those names them.
+    """
+    for path in paths:
+        found = list(places((path,), stack))
+        counted = [place for place in found if place.is_named or _counts(place.local)]
+        if not counted and all(place.local.is_file() for place in found):
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: no file that it matches is a segment of a log.")
+        yield from counted
+
+
+def _counts(path: Path) -> bool:
+    """Whether what a pattern matches is part of a log."""
+    folder = path
+    if path.is_file():
+        file, folder = log_file(path), path.parent
+        if file is None or file.kind != "log" or file.state:
+            return False
+    name = partition_name(folder)
+    return name is None or not name.state
+
+
+def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
+    """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
+    tasks: list[list[Split]] = []
+    left = 0
+    for split in splits:
+        cost = max(split.end - split.start, _OPENING)
+        if cost > left:
+            tasks.append([])
+            left = most
+        tasks[-1].append(split)
+        left -= cost
+    return tasks
+
+
+def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
+    with settled_place(place):
+        yield from _splits(query, place)
+
+
+@contextmanager
+def settled_place(place: Place) -> Generator[None]:
+    """Nobody moves anything in a place now that was written by `kafka_log`. Raises PipelineError."""
+    with ExitStack() as stack:
+        if not is_remote(place.origin):
+            for folder in sorted(_written_to(place.local)):
+                stack.enter_context(settled(folder))
+        yield
+
+
+def _written_to(path: Path) -> set[Path]:
+    """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
+    if path.is_file():
+        return {path.parent, path.parent.parent}
+    found = {each.path.parent for each in find_partitions(path)}
+    return found | {path}
+
+
+def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
+    if place.local.is_file():
+        yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
+        return
+    for partition in partitions_of(place):
+        yield from _of_partition(query, partition, partition.segments, place)
+
+
+def partitions_of(place: Place) -> Iterator[Partition]:
+    """The partitions that are, or lie in, a folder; those on their way in or out where the folder is one."""
+    return (each for each in find_partitions(place.local) if not each.state or each.path == place.local)
+
+
+def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:
+    topic = partition.path.name if partition.topic is None else partition.topic
+    number = -1 if partition.partition is None else partition.partition
+    if not query.wants(topic, number):
+        return
+    first = max(query.first_offset, (query.starts or {}).get((topic, number), 0))
+    end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
+    if query.from_log_start and partition.log_start_offset is not None:
+        first = max(first, partition.log_start_offset)
+    transactions = transactions_of(partition, place, query) if query.committed else None
+    for index, segment in enumerate(segments):
+        base = segment.base_offset or 0
+        behind = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0
+        if base >= end or behind <= first:
+            continue
+        file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
+        is_last = behind == NO_OFFSET
+        whole = Split(file, topic, number, 0, _size(segment), None, first, end, is_last, known)
+        yield from _cut(query, segment, whole)
+
+
+def _size(segment: Segment) -> int:
+    try:
+        return segment.size
+    except OSError as error:  # of a log that is written to, retention may have taken it since the folder was read
+        raise LogPathError(f"{segment.path}: can't be read: {error.strerror}") from None
+
+
+def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
+    """A segment's splits, each of about as many bytes as are asked for."""
+    cuts = _cuts(query, segment, whole)
+    for index, (start, hint) in enumerate(cuts):
+        end = cuts[index + 1][0] if index + 1 < len(cuts) else whole.end
+        yield whole._replace(start=start, end=end, hint=hint)
+
+
+def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, tuple[int, int] | None]]:
+    """Where splits begin, each with its hint."""
+    size, step = whole.end, query.split_bytes
+    try:
+        index = segment.offset_index
+    except LogError:
+        index = None  # it only makes things faster
+    if not index:
+        # Heads of a remote segment are far away: whoever goes over them reads everything.
+        return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
+    hints = [(entry.position, entry.offset) for entry in index if 0 < entry.position < size]
+    first = next((hint for hint in reversed(hints) if hint[1] <= whole.first_offset), None)
+    cuts: list[tuple[int, tuple[int, int] | None]] = [(0, first)]
+    begin = first[0] if first else 0
+    while (found := bisect_left(hints, (begin + step, -1))) < len(hints):
+        begin = hints[found][0]
+        cuts.append((begin, hints[found]))
+    return cuts

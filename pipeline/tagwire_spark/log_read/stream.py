@@ -1,0 +1,333 @@
+"""`spark.readStream.format("kafka_log")`: logs that grow, read from where the last micro-batch ended.
+
+An offset of Spark's is, as in its Kafka source, the next offset of each
+partition: {"orders": {"0": 23}}. It always stands behind a whole batch. What
+is read for two of them depends on nothing else, so a restart from a checkpoint
+reads the same again, or goes on. Nothing is kept in mind but in the checkpoint.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import wraps
+from random import Random
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from tagwire.errors import TagwireError
+from tagwire.log import LogPathError, Partition
+from tagwire.text_format import plain, shown
+from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.files.storage import Place, is_remote
+from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, segment_ends
+from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
+from tagwire_spark.log_read.rows import check_number, rows_of
+from tagwire_spark.log_read.splits import Split, log_places, packed, partitions_of, plan, settled_place
+from tagwire_spark.log_read.uncommitted import transactions_of
+from tagwire_spark.options import Options, invalid
+
+__all__ = ["LogStreamReader", "StreamQuery", "stream_query"]
+
+_LIMITS: Final = {
+    "maxOffsetsPerTrigger": ReadMaxRows,
+    "maxBytesPerTrigger": ReadMaxBytes,
+    "maxFilesPerTrigger": ReadMaxFiles,
+}
+
+Offsets = dict[str, dict[str, int]]
+"""Of Spark: topic, partition, next offset."""
+Ends = dict[tuple[str, int], int]
+
+
+_LOOKS: Final = 3
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Look at logs again where that fails: retention may take a segment between its listing and a look at it.
+
+    Then it is listed no more, and it is known whether it was read already. What is wrong with a log stays so.
+    """
+
+    @wraps(look)
+    def looked(*args: _P.args, **named: _P.kwargs) -> _T:
+        for _ in range(_LOOKS - 1):
+            try:
+                return look(*args, **named)
+            except OSError:
+                continue
+            except PipelineError as error:
+                if error.condition not in ("MALFORMED_KAFKA_LOG", "KAFKA_LOG_NOT_FOUND"):
+                    raise
+        try:
+            return look(*args, **named)
+        except OSError as error:
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{error.filename}: can't be read: {error.strerror}.") from None
+
+    return looked
+
+
+class StreamQuery(NamedTuple):
+    """What is asked of a stream."""
+
+    query: LogQuery
+    limit: ReadLimit
+    fails_on_loss: bool
+    starts_latest: bool
+
+
+class Log(NamedTuple):
+    """A partition that is there: what begins and ends it now."""
+
+    partition: Partition
+    first: int
+    end: int
+    position: int
+    """In the last segment, behind which nothing is whole."""
+
+
+def stream_query(options: Mapping[str, str]) -> StreamQuery:
+    """The query of these options. Raises PipelineError."""
+    query = log_query(options, of_stream=True)
+    every = Options(options, (*OPTIONS, *STREAM_OPTIONS))
+    given = [name for name in _LIMITS if every.has(name)]
+    if len(given) > 1:
+        raise invalid(f"Options {' and '.join(given)} limit the same; give one of them.")
+    most = every.number(given[0]) if given else None
+    if most is not None and not 1 <= most < NO_OFFSET:
+        raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
+    starts_latest = every.text("startingOffsets").lower() == "latest"
+    for path in query.paths:
+        if is_remote(path):
+            raise invalid(f"Option path is {path}; a stream reads folders that the driver and all workers mount.")
+    limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
+    return StreamQuery(query, limit, every.flag("failOnDataLoss", default=True), starts_latest)
+
+
+class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans on the driver, reads on workers."""
+
+    def __init__(self, asked: StreamQuery, schema: StructType) -> None:
+        self.asked = asked
+        self.query = asked.query
+        self.columns = schema
+        self._target: Ends | None = None
+        """Where a query that reads what is available now ends."""
+        self._latest: Ends = {}
+
+    # ------------------------------------------------------------ on the driver
+
+    @_looked_again
+    def initialOffset(self) -> dict[str, Any]:
+        """Where a query begins that has no checkpoint."""
+        logs = self._logs()
+        starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
+        for key, offset in (self.query.starts or {}).items():
+            starts[key] = logs[key].end if offset == LATEST and key in logs else max(offset, 0)
+        return _json(starts)
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """The limit of the options."""
+        return self.asked.limit
+
+    @_looked_again
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Read up to here, whatever comes."""
+        self._target = {key: log.end for key, log in self._logs().items()}
+
+    @_looked_again
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Where the next micro-batch ends. Raises PipelineError."""
+        logs, starts = self._logs(), _ends(start)
+        self._check_loss(logs, starts)
+        if self._target is not None:
+            logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
+                    if key in self._target}  # fmt: skip
+        self._latest = {key: log.end for key, log in logs.items()}
+        ends = dict(starts)
+        for key, end in _limited(logs, starts, limit, self.query).items():
+            if end != starts.get(key, 0):
+                ends[key] = end
+        return start if ends == starts else _json(ends)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """Where the logs end, as it was when the last micro-batch was planned."""
+        return _json(self._latest) if self._latest else None
+
+    @_looked_again
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """A partition for each task that reads what is between two offsets. Raises PipelineError."""
+        starts = _ends(start)
+        ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
+        if not ends:
+            return []
+        query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
+        planned = plan(query)
+        logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
+        self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
+        return [InputPartition(each) for each in packed(splits, query.split_bytes)]
+
+    def _logs(self) -> dict[tuple[str, int], Log]:
+        """The partitions that are asked for, as they are now. Raises PipelineError."""
+        found: dict[tuple[str, int], Log] = {}
+        with ExitStack() as stack:
+            try:
+                for place in log_places(self.query.paths, stack):
+                    _check_folder(place)
+                    with settled_place(place):
+                        for partition in partitions_of(place):
+                            self._add(found, partition, place)
+            except TagwireError as error:
+                raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+        return dict(sorted(found.items()))
+
+    def _add(self, found: dict[tuple[str, int], Log], partition: Partition, place: Place) -> None:
+        key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
+        if not self.query.wants(*key):
+            return
+        end = end_of(partition, self.query.formats, permissive=self.query.permissive)
+        if end is None:
+            return
+        check_number(key[1], str(partition.path))
+        if plain(key[0]) != key[0]:
+            text = f"{partition.path}: the folder's topic is no text, and an offset of Spark's is; rename it."
+            raise PipelineError("MALFORMED_KAFKA_LOG", text)
+        if key in found:
+            text = (
+                f"{partition.path} and {found[key].partition.path} are the same partition; a stream reads one of them."
+            )
+            raise PipelineError("INVALID_TAGWIRE_OPTION", text)
+        first, offset = partition.segments[0].base_offset or 0, end.offset
+        if self.query.from_log_start and partition.log_start_offset is not None:
+            first = max(first, partition.log_start_offset)
+        if self.query.committed:
+            offset = min(offset, transactions_of(partition, place, self.query).stable)
+        found[key] = Log(partition, first, max(first, offset), end.position)
+
+    def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
+        """Refuse to go on where records are gone that were not read yet. Raises PipelineError."""
+        if not self.asked.fails_on_loss:
+            return
+        for key, start in starts.items():
+            name = f"{key[0]}-{key[1]}"
+            log = logs.get(key)
+            if log is None:
+                why = f"{name} is gone, of which the next offset would have been {start}"
+            elif log.first > start:
+                why = f"{name} begins at offset {log.first}; offsets from {start} on are gone, and were not read"
+            elif log.end < max(start, (ends or {}).get(key, 0)):
+                why = f"{name} ends before offset {log.end}, and had more already"
+            else:
+                continue
+            raise PipelineError(
+                "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there."
+            )
+
+    # ------------------------------------------------------------ on workers
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a task's splits."""
+        for split in partition.value or ():
+            try:
+                yield from rows_of(split, self.query, self.columns)
+            except PipelineError as error:
+                if error.condition != "KAFKA_LOG_NOT_FOUND":
+                    raise
+                if self.asked.fails_on_loss:
+                    text = f"{error.text.rstrip('.')}; it was there a moment ago."
+                    raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
+
+
+def _check_folder(place: Place) -> None:
+    """Refuse a segment, also where a pattern means it: what comes next is in others. Raises PipelineError."""
+    if place.local.is_file():
+        text = f"Option path means the file {place.origin}, but a stream reads folders, in which new segments come"
+        raise invalid(f"{text}; give it {place.local.parent}.")
+
+
+def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
+    """A split without what is behind the log's end, which is not there to its end; none if that is all."""
+    end = split.end
+    if log is not None and split.file == str(log.partition.segments[-1].path):
+        end = min(end, log.position)
+    if end > split.start:
+        yield split._replace(end=end)
+
+
+def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
+    """Where each partition's part of a micro-batch ends: with the log, or where its share of the limit does."""
+    ends = {key: log.end for key, log in logs.items()}
+    begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
+    waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
+    if isinstance(limit, ReadMaxFiles):
+        behind = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
+        for key, count in _dealt({key: len(each) for key, each in behind.items()}, limit.max_files, starts).items():
+            ends[key] = behind[key][count - 1] if count else begins[key]
+    elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
+        of_rows = isinstance(limit, ReadMaxRows)
+        sizes = {k: log.end - begins[k] if of_rows else _bytes_behind(log, begins[k]) for k, log in waiting.items()}
+        for key, share in _shares(sizes, limit.max_rows if isinstance(limit, ReadMaxRows) else limit.max_bytes).items():
+            log, begin = waiting[key], begins[key]
+            try:
+                if of_rows:
+                    end = batch_end(log.partition, begin + share - 1, query.formats)
+                else:
+                    end = bytes_end(log.partition, begin, log.end, share, query.formats)
+            except TagwireError as error:
+                if not query.permissive or isinstance(error, LogPathError):
+                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                continue  # nobody knows how much is behind damage
+            ends[key] = min(end, log.end)
+    return ends
+
+
+def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
+    """What each partition has of a limit, in proportion to what waits there, and 1 at least; those below it alone."""
+    total = sum(sizes.values())
+    return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
+
+
+def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
+    """What each partition has of a limit that is not to be exceeded: one after the other gets one, as long as it goes.
+
+    Who comes first is drawn, and the offsets are the lot: they are others after each micro-batch, so nobody waits for
+    long behind partitions that grow all the time. A fixed order would do that, and so would that of how much waits.
+    """
+    order = Random(json.dumps(_json(starts))).sample(list(sizes), len(sizes))
+    counts = dict.fromkeys(sizes, 0)
+    while most > 0 and (open_ones := [key for key in order if counts[key] < sizes[key]]):
+        for key in open_ones[:most]:
+            counts[key] += 1
+        most -= len(open_ones)
+    return counts
+
+
+def _bytes_behind(log: Log, offset: int) -> int:
+    """About how many bytes there are from an offset on."""
+    segments = log.partition.segments
+    first = max((number for number, each in enumerate(segments) if (each.base_offset or 0) <= offset), default=0)
+    return sum(segment.size for segment in segments[first:])
+
+
+def _ends(offset: Mapping[str, Any]) -> Ends:
+    return {(topic, int(number)): int(each) for topic, found in offset.items() for number, each in found.items()}
+
+
+def _json(ends: Mapping[tuple[str, int], int]) -> dict[str, Any]:
+    """As Spark keeps it, always in the same order: it compares texts."""
+    found: Offsets = {}
+    for (topic, number), offset in sorted(ends.items()):
+        found.setdefault(topic, {})[str(number)] = offset
+    return found

@@ -1,0 +1,172 @@
+"""From Arrow columns to what a batch is made of: each record with its place, and what holds for its whole batch."""
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from tagwire.records import Record
+from tagwire.records.record import Header
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.log_write.target import LogTarget
+
+__all__ = ["Entry", "Facts", "as_record", "entries"]
+
+_INT32: Final = 0x7FFFFFFF
+
+
+class Facts(NamedTuple):
+    """What the records of a batch have in common; two that differ can't stand in one."""
+
+    topic: str
+    partition: int
+    format: str
+    compression: str
+    base_offset: int | None
+    """Of the batch, where batches are kept as they were."""
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    sequence_at_zero: int
+    """The sequence number that offset 0 would have, -1 for none: numbers must go on with the offsets."""
+    is_transactional: bool
+    is_control: bool
+    append_time: int | None
+    """Milliseconds; None where records have times of their own."""
+
+    @property
+    def log(self) -> str:
+        """The name of the partition's folder."""
+        return f"{self.topic}-{self.partition}"
+
+
+class Entry(NamedTuple):
+    """A record; its offset is None where the writer gives it one."""
+
+    facts: Facts
+    offset: int | None
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header]
+    tombstone: bool | None
+
+
+def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
+    """The records of an Arrow batch, in order. Raises PipelineError."""
+    columns = _Columns(batch, target)
+    last: Any = None
+    known: Facts | None = None
+    rows = zip(
+        columns.facts(),
+        columns.offsets(),
+        columns.timestamps(),
+        columns.bytes("key"),
+        columns.bytes("value"),
+        columns.headers(),
+        columns.values("tombstone", None),
+        strict=True,
+    )
+    for given, *rest in rows:
+        if known is None or given != last:
+            last, known = given, Facts(*given)
+        yield Entry(known, *rest)
+
+
+def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
+    """The record of an entry; a flag that says no more than its null value is left to the value."""
+    tombstone = entry.tombstone
+    if not has_tombstones and tombstone == (entry.value is None):
+        tombstone = None
+    return Record(offset, entry.timestamp, entry.key, entry.value, entry.headers, tombstone=tombstone)
+
+
+class _Columns:
+    """The columns of an Arrow batch as Python values, made when asked for."""
+
+    def __init__(self, batch: Any, target: LogTarget) -> None:
+        self.batch = batch
+        self.target = target
+        self.names = set(batch.schema.names)
+
+    def values(self, name: str, default: Any, option: Any = None) -> Any:
+        """A value for each row: what the option says for all, the column's, or the default where it is null."""
+        if option is not None or name not in self.names:
+            return self._all(default if option is None else option)
+        column = self.batch.column(name)
+        values = column.to_pylist()
+        if column.null_count and default is not None:
+            values = [default if value is None else value for value in values]
+        return values
+
+    def bytes(self, name: str) -> Any:
+        """Binary, or the UTF-8 of text."""
+        if name not in self.names:
+            return self._all(None)
+        return self.batch.column(name).cast(pa.binary()).to_pylist()
+
+    def offsets(self) -> Any:
+        """The offsets; None for each where there is no such column."""
+        if "offset" not in self.names:
+            return self._all(None)
+        column = self.batch.column("offset")
+        if column.null_count:
+            text = "A row has no offset; a column offset has one for each row, or leave it out and they are given."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
+        return column.to_pylist()
+
+    def timestamps(self) -> Any:
+        """Milliseconds, -1 for none."""
+        if "timestamp" not in self.names:
+            return self._all(-1)
+        micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
+        return [-1 if each is None else each // 1000 for each in micros]
+
+    def headers(self) -> Any:
+        """Pairs of key and value."""
+        if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
+            return self._all(())
+        rows = self.batch.column("headers").to_pylist()
+        try:
+            return [tuple((each["key"], each["value"]) for each in row) if row else () for row in rows]
+        except TypeError:
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", "A row has a header that is null.") from None
+
+    def facts(self) -> Iterator[tuple[Any, ...]]:
+        """What goes into `Facts`, for each row."""
+        target = self.target
+        keeps = target.keeps_batches and "offset" in self.names
+        return zip(
+            self.values("topic", "", target.topic),
+            self.values("partition", 0),
+            self.values("format", "v2", target.format),
+            self.values("compression", "none", target.compression),
+            self.values("baseOffset", None) if keeps else self._all(None),
+            self.values("partitionLeaderEpoch", -1),
+            self.values("producerId", -1),
+            self.values("producerEpoch", -1),
+            self._sequences(),
+            self.values("isTransactional", False),
+            self.values("isControl", False),
+            self._append_times(),
+            strict=True,
+        )
+
+    def _sequences(self) -> Any:
+        """`Facts.sequence_at_zero`. Without offsets nobody knows how numbers go on."""
+        if not {"sequence", "offset"} <= self.names:
+            return self._all(-1)
+        pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
+        return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
+
+    def _append_times(self) -> Any:
+        """The time, where it is the broker's."""
+        if "timestampType" not in self.names:
+            return self._all(None)
+        pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)
+        return [time if kind == 1 else None for kind, time in pairs]
+
+    def _all(self, value: Any) -> Any:
+        """The same for all rows."""
+        return repeat(value, self.batch.num_rows)

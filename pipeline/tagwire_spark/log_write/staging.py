@@ -1,0 +1,285 @@
+"""What a task writes: its rows as batches, and these as segments, in a folder of the attempt's own.
+
+Rows come sorted: one partition behind the other, and in each the offsets
+ascend. Nothing is sorted or moved here, so a task holds one batch at a time,
+however many rows it has.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import EncodeError
+from tagwire.log.batch_rules import BatchRules, Seen
+from tagwire.log.transactions import Transactions
+from tagwire.log.writing import SegmentWriter
+from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
+from tagwire.records.conversion import header_form
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit import Job, staging, sync
+from tagwire_spark.log_write.entries import Entry, Facts, as_record
+from tagwire_spark.log_write.existing_log import end_before, transactions_before
+from tagwire_spark.log_write.target import LogTarget
+
+__all__ = ["Output", "StagedSegment"]
+
+_INT32: Final = 0x7FFFFFFF
+_TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
+"""A partition's folder, as brokers let it be."""
+_HEAD: Final = 61
+_RECORD: Final = 34
+"""At most what a record takes beside its key, value and headers, in any format."""
+_HEADER: Final = 10
+
+
+class StagedSegment(NamedTuple):
+    """A segment that a task has written."""
+
+    log: str
+    """The partition's folder, as `orders-0`."""
+    base_offset: int
+    end_offset: int
+    """Behind its last record."""
+    batches: int
+    records: int
+    bytes: int
+    files: tuple[str, ...]
+    """Its files, by paths below the root; the segment behind its indexes."""
+    epochs: tuple[tuple[int, int], ...]
+    """Leaders' epochs that begin in it, each with its first offset."""
+    has_transactions: bool
+    """Whether it has batches of transactions, or markers: what they mean depends on all that is before them."""
+    format: str
+    """Of its first batch."""
+    first_record: int
+    """The offset of the first record in it; the batch may begin before that."""
+
+
+class Output:
+    """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
+
+    def __init__(self, job: Job, target: LogTarget, *, anew: bool) -> None:
+        self.job = job
+        self.target = target
+        self.anew = anew
+        self.folder: Path | None = None
+        self.current: _Log | None = None
+        self.segments: list[StagedSegment] = []
+        self._logs: set[str] = set()
+
+    def add(self, entry: Entry) -> None:
+        """Write a record."""
+        if self.current is None or self.current.name != entry.facts.log:
+            self._next(entry.facts)
+        assert self.current is not None
+        self.current.add(entry)
+
+    def end(self) -> list[StagedSegment]:
+        """There are no more; all files are on disk."""
+        if self.current is not None:
+            self.segments += self.current.end()
+            self.current = None
+        return self.segments
+
+    def _next(self, facts: Facts) -> None:
+        self.end()
+        name = facts.log
+        if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
+            text = f"{name!r} is no partition of a topic that Kafka can have; its number is from 0 to {_INT32}."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
+        if name in self._logs:
+            text = f"Rows of {name} come again behind those of other partitions; sort them within partitions."
+            raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
+        self._logs.add(name)
+        self.folder = self.folder or staging(self.job)
+        folder = self.folder / name
+        folder.mkdir()
+        self.current = _Log(name, folder, self.target, None if self.anew else Path(self.job.root, name))
+
+
+class _Log:
+    """A partition that is written; `before` is where records of it are already."""
+
+    def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
+        self.name = name
+        self.folder = folder
+        self.target = target
+        self.before = before
+        self.next_offset: int | None = None
+        self.facts: Facts | None = None
+        self.builder = BatchBuilder()
+        self.bytes = self.count = self.base_offset = 0
+        self.has_tombstones = self.has_number_keys = False
+        self.formats: dict[int, str] = {}
+        """By magic byte: the one format that has it in this log."""
+        self.segments = _Segments(name, folder, target, before)
+
+    def add(self, entry: Entry) -> None:
+        offset = entry.offset
+        if offset is None:
+            offset = self._start(entry.facts.format) if self.next_offset is None else self.next_offset
+        elif self.next_offset is not None and offset < self.next_offset:
+            text = f"A row of {self.name} has offset {offset}, behind {self.next_offset - 1}; sort within partitions."
+            raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
+        size = _RECORD + len(entry.key or b"") + len(entry.value or b"")
+        for name, value in entry.headers:
+            size += _HEADER + 4 * len(str(name)) + len(value or b"")
+        if (entry.facts is not self.facts and entry.facts != self.facts) or self._is_full(size, offset):
+            self._begin(entry.facts, offset)
+        headers = entry.headers
+        if self.has_number_keys and headers:
+            entry = entry._replace(headers=tuple((_number(name), value) for name, value in headers))
+        self.builder.records.append(as_record(entry, offset, self.has_tombstones))
+        self.bytes += size
+        self.count += 1
+        self.next_offset = offset + 1
+
+    def end(self) -> list[StagedSegment]:
+        self._flush()
+        return self.segments.end()
+
+    def _start(self, format: str) -> int:
+        """The first offset, where nobody says which: the one behind the log that is there."""
+        end = end_before(self.before, format) if self.before else None
+        return end.offset if end else 0
+
+    def _is_full(self, size: int, offset: int) -> bool:
+        target = self.target
+        return (
+            offset - self.base_offset > _INT32
+            or (target.batch_records is not None and self.count >= target.batch_records)
+            or (self.bytes + size > target.most_bytes and (self.facts is None or self.facts.base_offset is None))
+        )
+
+    def _begin(self, facts: Facts, offset: int) -> None:
+        """End a batch, and begin one."""
+        self._flush()
+        format = format_of(facts.format)
+        known = self.formats.setdefault(format.magic, format.name)
+        if known != format.name:
+            text = f"Rows of {self.name} are of {known} and of {format.name}, which both have magic {format.magic}; "
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{text}a log can hold one of them.")
+        base = offset if facts.base_offset is None else facts.base_offset
+        if not 0 <= base <= offset:
+            text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
+        if self.next_offset is not None and base < self.next_offset:  # one batch that has become several
+            base = offset
+        numbers: dict[str, Any] = {
+            "partition_leader_epoch": facts.leader_epoch,
+            "producer_id": facts.producer_id,
+            "producer_epoch": facts.producer_epoch,
+            "base_sequence": -1 if facts.sequence_at_zero < 0 else (facts.sequence_at_zero + base) & _INT32,
+        }
+        self.builder = BatchBuilder(
+            format,
+            compression=facts.compression,
+            timestamp_type="create" if facts.append_time is None else "append",
+            append_time=-1 if facts.append_time is None else facts.append_time,
+            base_offset=base if format.records is not None else None,
+            is_transactional=facts.is_transactional,
+            is_control=facts.is_control,
+            **numbers,
+        )
+        self.facts, self.base_offset, self.bytes, self.count = facts, base, _HEAD, 0
+        self.has_tombstones = "is_tombstone" in format.record_bits
+        self.has_number_keys = header_form(format)[0] is int
+
+    def _flush(self) -> None:
+        if not self.count:
+            return
+        try:
+            batch = self.builder.build()
+        except EncodeError as error:
+            where = f"in the batch of {self.name} from offset {self.base_offset} on"
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
+        self.segments.append(batch, self.count, self.builder.records[0].offset)
+        self.count = 0
+
+
+class _Segments:
+    """The segments of a partition, one behind the other."""
+
+    def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
+        self.name = name
+        self.folder = folder
+        self.most = target.segment_bytes
+        self.before = before
+        self.rules = BatchRules([])
+        self.transactions: Transactions | None = None
+        self.writer: SegmentWriter | None = None
+        self.done: list[StagedSegment] = []
+        self.last_epoch = -1
+
+    def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
+        """Write a batch; messages that only stand one behind the other each alone."""
+        if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
+            self._append(batch, count, first_record)
+        else:
+            for each in read_batches(batch.encode(), batch.described_by, only=True):
+                self._append(each, 1, each.base_offset)
+
+    def end(self) -> list[StagedSegment]:
+        self._close()
+        return self.done
+
+    def _append(self, batch: RecordBatch, count: int, first_record: int) -> None:
+        writer = self._writer_for(batch, first_record)
+        seen = Seen(0, batch, count, None)
+        if batch.is_control:
+            seen = self.rules.check(0, batch, None)
+        if batch.is_control or batch.is_transactional:
+            self.has_transactions = True
+            writer.transactions = self._known_transactions(batch.format)
+        writer.append(seen)
+        self.batches += 1
+        self.records += count
+        self.end_offset = batch.last_offset + 1
+        if batch.partition_leader_epoch > self.last_epoch:
+            self.last_epoch = batch.partition_leader_epoch
+            self.epochs.append((self.last_epoch, batch.base_offset))
+
+    def _writer_for(self, batch: RecordBatch, first_record: int) -> SegmentWriter:
+        writer = self.writer
+        if writer is not None:
+            is_far = batch.last_offset - writer.base_offset > _INT32
+            if not is_far and not (writer.size and writer.size + batch.size > self.most):
+                return writer
+            self._close()
+        kinds = {"index", "txnindex"} if batch.magic == 0 else {"index", "timeindex", "txnindex"}
+        writer = self.writer = SegmentWriter(self.folder, batch.base_offset, kinds, self.transactions)
+        self.batches = self.records = 0
+        self.epochs: list[tuple[int, int]] = []
+        self.has_transactions = False
+        self.format, self.first_record = batch.format, first_record
+        writer.__enter__()
+        return writer
+
+    def _close(self) -> None:
+        if self.writer is None:
+            return
+        self.writer.__exit__(None, None, None)
+        files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
+        for file in files:
+            sync(file)
+        sync(self.folder)
+        root = self.folder.parents[2]
+        names = tuple(file.relative_to(root).as_posix() for file in files)
+        numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
+        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record)
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts))
+        self.writer = None
+
+    def _known_transactions(self, format: str) -> Transactions:
+        """Those that are open; at the first of all, of the log that is there."""
+        if self.transactions is None:
+            self.transactions = transactions_before(self.before, format) if self.before else Transactions()
+        return self.transactions
+
+
+def _number(name: object) -> int:
+    try:
+        return int(str(name))
+    except ValueError:
+        text = f"A header is called {name!r}; the format has numbers for names."
+        raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None

@@ -1,0 +1,151 @@
+"""What is asked of a write to `kafka_log`: its options and columns, held against what there is.
+
+The columns are those that reading gives, so what was read can be written. Only
+`value` must be there. An option says for all records what a column would say
+for each; where there is neither, records get what a producer would give them.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from tagwire.errors import TagwireError
+from tagwire.log.convert import Conversion
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.storage import is_remote
+from tagwire_spark.log_read.query import paths_of
+from tagwire_spark.options import Options, invalid
+
+__all__ = ["COLUMNS", "WRITE_OPTIONS", "LogTarget", "check_columns", "log_target"]
+
+WRITE_OPTIONS: Final = (
+    *("path", "recordFormat", "compression", "batchBytes", "batchRecords", "segmentBytes"),
+    *("topic", "ifExists", "partitionOverwriteMode"),
+)
+_BATCH_BYTES: Final = 16384
+_SEGMENT_BYTES: Final = 1 << 30
+_MOST: Final = 0x7FFFFFFF
+"""What the positions of an index reach."""
+
+_INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
+_BYTES: Final = (BinaryType, StringType)
+COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
+    "key": _BYTES,
+    "value": _BYTES,
+    "topic": (StringType,),
+    "partition": _INTEGERS,
+    "offset": _INTEGERS,
+    "timestamp": (TimestampType,),
+    "timestampType": _INTEGERS,
+    "headers": (ArrayType,),
+    "tombstone": (BooleanType,),
+    "format": (StringType,),
+    "compression": (StringType,),
+    "baseOffset": _INTEGERS,
+    "partitionLeaderEpoch": _INTEGERS,
+    "producerId": _INTEGERS,
+    "producerEpoch": _INTEGERS,
+    "isTransactional": (BooleanType,),
+    "isControl": (BooleanType,),
+    "sequence": _INTEGERS,
+    "magic": _INTEGERS,
+    "file": (StringType,),
+    "position": _INTEGERS,
+}
+"""What columns may be there, and of which types. The last three say where a record was, and are not written."""
+
+
+class LogTarget(NamedTuple):
+    """A folder of logs to write to; None leaves it to a column, or to what is usual."""
+
+    root: str
+    format: str | None = None
+    compression: str | None = None
+    batch_bytes: int | None = None
+    batch_records: int | None = None
+    segment_bytes: int = _SEGMENT_BYTES
+    topic: str | None = None
+    must_be_new: bool = False
+    """Whether a partition that is there already is refused."""
+    replaces_others: bool = True
+    """Whether overwriting makes partitions go that are not written."""
+
+    @property
+    def keeps_batches(self) -> bool:
+        """Whether a column may say which records are one batch."""
+        return self.batch_bytes is None and self.batch_records is None
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes a batch has at most, before it is packed, if it has more than one record."""
+        return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
+
+
+def log_target(options: Any) -> LogTarget:
+    """The target of these options. Raises PipelineError."""
+    read = Options(options, WRITE_OPTIONS)
+    [root] = paths_of(read)
+    if is_remote(root):
+        raise invalid(f"Option path is {root}; segments are written to folders that all workers mount.")
+    to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
+    try:
+        Conversion(to, codec)
+    except TagwireError as error:
+        raise invalid(f"Option recordFormat or compression: {error}.") from None
+    return LogTarget(
+        root=root.removeprefix("file://").removeprefix("file:"),
+        format=to,
+        compression=codec,
+        batch_bytes=_size(read, "batchBytes"),
+        batch_records=_size(read, "batchRecords"),
+        segment_bytes=_size(read, "segmentBytes") or _SEGMENT_BYTES,
+        topic=read.text("topic") or None,
+        must_be_new=read.choice("ifExists", ("append", "error")) == "error",
+        replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
+    )
+
+
+def _size(options: Options, name: str) -> int | None:
+    number = options.number(name)
+    if number is not None and not 1 <= number <= _MOST:
+        raise invalid(f"Option {name} is {number}; a number from 1 to {_MOST} was expected.")
+    return number
+
+
+def check_columns(schema: StructType, target: LogTarget) -> None:
+    """Refuse a DataFrame that can't be written: what lacks, and what nobody would look at. Raises PipelineError."""
+    for field in schema:
+        if field.name not in COLUMNS:
+            text = f"kafka_log writes no column {field.name}; it writes {', '.join(COLUMNS)}."
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+        types = COLUMNS[field.name]
+        if not isinstance(field.dataType, (*types, NullType)) or not _is_headers(field.name, field.dataType):
+            expected = "array<struct<key:string,value:binary>>"
+            if field.name != "headers":
+                expected = " or ".join(each().simpleString() for each in types)
+            found = field.dataType.simpleString()
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name} is {found}, not {expected}.")
+    names = schema.fieldNames()
+    if "value" not in names:
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"There is no column value, but {', '.join(names)}.")
+    if "topic" not in names and target.topic is None:
+        raise invalid("There is neither a column topic nor an option topic; one must say which topic it is.")
+
+
+def _is_headers(name: str, type: DataType) -> bool:
+    if name != "headers" or isinstance(type, NullType):
+        return True
+    return isinstance(type, ArrayType) and type.elementType.simpleString() == "struct<key:string,value:binary>"

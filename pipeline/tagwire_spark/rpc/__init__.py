@@ -1,0 +1,1 @@
+"""Captured frames out of files, and requests paired with their responses."""

@@ -1,0 +1,185 @@
+"""Requests and their responses: paired by connection and correlation id, and what each of them says."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.text_format import plain
+from tagwire_spark.errors import PipelineError, described
+from tagwire_spark.rpc.captured_frames import CapturedFrame
+
+__all__ = ["Exchange", "Side", "exchange_row", "exchanges", "refused"]
+
+
+class Exchange(NamedTuple):
+    """A request and its response, of which one may be missing."""
+
+    request: CapturedFrame | None
+    response: CapturedFrame | None
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether it stands for a gap in a network capture: it has one side, with an error and no bytes."""
+        return any(side is not None and side.gap for side in self)
+
+
+class Side(NamedTuple):
+    """A frame as it was read: its body's JSON or bytes, and what was wrong."""
+
+    header: Any = None
+    version: int | None = None
+    body: Any = None
+    error: TagwireError | None = None
+
+
+def exchanges(frames: Iterable[CapturedFrame]) -> Iterator[Exchange]:
+    """Pairs as they are complete; in the end, frames whose other side was not captured, in their order.
+
+    Frames wait for their other side in memory. A gap of a capture is an exchange of its own.
+    """
+    waiting: dict[tuple[Any, ...], CapturedFrame] = {}
+    for frame in frames:
+        if frame.gap:
+            yield _exchange(frame)
+            continue
+        key = (frame.run, frame.connection, frame.correlation_id)
+        other = waiting.pop(key, None)
+        if other is not None and not _fit(other, frame):  # the id was used again
+            yield _exchange(other)
+            other = None
+        if other is None:
+            waiting[key] = frame
+        else:
+            yield _exchange(frame, other)
+    for frame in waiting.values():
+        yield _exchange(frame)
+
+
+def _fit(first: CapturedFrame, second: CapturedFrame) -> bool:
+    """Whether they are a request and a response which, where that was noted, is of the same API and version."""
+    request, response = (first, second) if first.is_request else (second, first)
+    if not request.is_request or response.is_request:
+        return False
+    return response.api_key is None or (response.api_key, response.version) == _api(Exchange(request, None))
+
+
+def _exchange(*frames: CapturedFrame) -> Exchange:
+    by_kind = {frame.is_request: frame for frame in frames}
+    return Exchange(by_kind.get(True), by_kind.get(False))
+
+
+def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
+    """The values of all columns but `file`. `body` is json, bytes (of the bodies) or none."""
+    request, response = exchange
+    first = request or response
+    assert first is not None
+    key, version = _api(exchange)
+    if exchange.is_gap:
+        gap = Side(error=TagwireError(first.gap))
+        asked, answered = (gap, Side()) if request else (Side(), gap)
+    else:
+        asked = _read_request(request, registry, body, strict) if request else Side()
+        answered = _read_response(response, registry, key, version, body, strict) if response else Side()
+    times = [frame.time if frame else None for frame in exchange]
+    return {
+        "line": first.line,
+        "run": _shown(first.run),
+        "connection": _shown(first.connection),
+        "clientLabel": _shown(first.client),
+        "clientId": getattr(asked.header, "client_id", None),
+        "apiKey": key,
+        "api": _api_name(registry, key),
+        "apiVersion": version,
+        "headerVersion": _header_version(registry, key, version),
+        "correlationId": first.correlation_id,
+        "request": asked.body,
+        "response": answered.body,
+        "responseVersion": answered.version,
+        "requestSize": len(request.data) if request and not request.gap else None,
+        "responseSize": len(response.data) if response and not response.gap else None,
+        "requestTime": _micros(times[0]),
+        "responseTime": _micros(times[1]),
+        "latencyMs": None if times[0] is None or times[1] is None else times[1] - times[0],
+        "requestError": asked.error and described(asked.error),
+        "responseError": answered.error and described(answered.error),
+    }
+
+
+def _api(exchange: Exchange) -> tuple[int | None, int | None]:
+    """API key and version: a request's own, else what is noted of the response."""
+    request, response = exchange
+    if request is not None and len(request.data) >= 4:
+        key, version = request.data[:2], request.data[2:4]
+        return int.from_bytes(key, "big", signed=True), int.from_bytes(version, "big", signed=True)
+    return (response.api_key, response.version) if response else (None, None)
+
+
+def _api_name(registry: Registry, key: int | None) -> str | None:
+    try:
+        return None if key is None else registry.request(key).NAME.removesuffix("Request")
+    except UnknownMessageError:
+        return None
+
+
+def _header_version(registry: Registry, key: int | None, version: int | None) -> int | None:
+    try:
+        return None if key is None or version is None else registry.request(key).header_version(version)
+    except TagwireError:
+        return None
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else plain(text)
+
+
+def _micros(time: float | None) -> int | None:
+    return None if time is None else round(time * 1000)
+
+
+def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: bool) -> Side:
+    header = None
+    try:
+        header, start = registry.decode_header(frame.data, strict=strict)
+        if body == "bytes":
+            return Side(header, header.request_api_version, frame.data[start:])
+        read = registry.decode_request(frame.data, strict=strict)
+    except TagwireError as error:
+        return Side(header, error=error)
+    return Side(header, read.version, _json(read) if body == "json" else None)
+
+
+def _read_response(
+    frame: CapturedFrame, registry: Registry, key: int | None, version: int | None, body: str, strict: bool
+) -> Side:
+    if key is None or version is None:
+        text = "the request of this response was not captured, so nobody knows what it is"
+        return Side(error=TagwireError(text))
+    try:
+        if body == "bytes":
+            cls = registry.response(key)
+            if cls.FALLBACK is not None:  # it may have come in another version than that of its request
+                version = registry.decode_response(frame.data, key, version, strict=strict).version
+            header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
+            return Side(header, version, frame.data[start:])
+        read = registry.decode_response(frame.data, key, version, strict=strict)
+    except TagwireError as error:
+        return Side(error=error)
+    return Side(read.header, read.version, _json(read) if body == "json" else None)
+
+
+def _json(frame: Any) -> str:
+    return json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
+
+
+def refused(row: dict[str, Any], file: str) -> PipelineError | None:
+    """The error of a row of which a side could not be read."""
+    for side in ("request", "response"):
+        error = row[f"{side}Error"]
+        if error:
+            api = "" if row["apiKey"] is None else f" of API {row['apiKey']} v{row['apiVersion']}"
+            where = f"{file}: row {row['line']}: {side}{api}"
+            at = f"{error['path']} at byte {error['offset']}: " if error["offset"] is not None else ""
+            return PipelineError("MALFORMED_KAFKA_MESSAGE", f"{where}: {at}{error['reason']}.")
+    return None

@@ -1,0 +1,1 @@
+"""The data sources `kafka_log` and `kafka_rpc`, as Spark calls them."""

@@ -1,0 +1,99 @@
+"""The data source `kafka_log`: segments of Kafka's logs as a DataFrame, without a broker.
+
+Spark's Python sources know no column pruning: `count()` would read everything.
+The columns of a schema that the user gives are all that is read, and
+`level=batch` reads the heads of batches alone.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pyspark.errors import PySparkNotImplementedError
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+    Filter,
+    InputPartition,
+)
+from pyspark.sql.types import StructType
+
+from tagwire_spark.columns.schema_check import check_asked
+from tagwire_spark.log_read.filters import narrowed
+from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import packed, plan
+from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.target import check_columns, log_target
+
+__all__ = ["LogSource"]
+
+
+class LogSource(DataSource):
+    """`spark.read.format("kafka_log")`, and `df.write`. docs/spark.md has their options and columns."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return "kafka_log"
+
+    def schema(self) -> StructType:
+        """All columns that the options allow."""
+        return full_schema(log_query(_of_both(self.options)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for these columns."""
+        query = log_query(self.options)
+        check_asked(self.name(), schema, full_schema(query, strict=True))
+        # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
+        pushes = str(self.options.get("pushdown", "false")).lower() == "true"
+        return (PushingLogReader if pushes else LogReader)(query, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """The reader of a stream of these columns."""
+        try:
+            from tagwire_spark.log_read.stream import LogStreamReader, stream_query
+        except ImportError as error:  # limits and triggers came with PySpark 4.2
+            raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
+        asked = stream_query(self.options)
+        check_asked(self.name(), schema, full_schema(asked.query, strict=True))
+        return LogStreamReader(asked, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """The writer of these columns."""
+        target = log_target(self.options)
+        check_columns(schema, target)
+        return LogWriter(target, overwrite=overwrite)
+
+
+def _of_both(options: Any) -> dict[str, Any]:
+    """Without what only says where a stream begins, and how it goes on: Spark asks for columns before it says which."""
+    left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
+    return {name: value for name, value in options.items() if name.lower() not in left_out}
+
+
+class LogReader(DataSourceReader):
+    """Plans on the driver, reads on workers."""
+
+    def __init__(self, query: LogQuery, schema: StructType) -> None:
+        self.query = query
+        self.columns = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A partition for each task."""
+        return [InputPartition(splits) for splits in packed(plan(self.query), self.query.split_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a task's splits. Where there are none at all, Spark asks once with None."""
+        for split in partition.value or ():
+            yield from rows_of(split, self.query, self.columns)
+
+
+class PushingLogReader(LogReader):
+    """The same, with what can be told from filters of the query."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Read less for what filters say; Spark applies all of them again, so being too generous is no fault."""
+        self.query = narrowed(self.query, filters)
+        return filters

@@ -1,0 +1,185 @@
+"""The data source `kafka_rpc`: captured requests and responses as a DataFrame, a row for each exchange.
+
+A task reads one file, and pairs what is in it. So a connection should not
+stretch over several files; where it does, its exchanges at the seam are two
+rows with one side each.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from tagwire.text_format import plain
+from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
+from tagwire_spark.columns.codec import Decoding, decoding, find_registry, message_class
+from tagwire_spark.columns.schema_check import asked_batch, check_asked
+from tagwire_spark.files.storage import capture_files, fetched
+from tagwire_spark.log_read.query import paths_of
+from tagwire_spark.options import Options, invalid
+from tagwire_spark.rpc.captured_frames import captured_frames
+from tagwire_spark.rpc.exchanges import exchange_row, exchanges, refused
+from tagwire_spark.worker import settle_worker
+
+__all__ = ["RpcSource"]
+
+OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port")
+_TIME: Final = pa.timestamp("us", tz="UTC")
+_TYPES: Final = {
+    "clientId": pa.string(),
+    "apiKey": pa.int32(),
+    "api": pa.string(),
+    "apiVersion": pa.int32(),
+    "correlationId": pa.int32(),
+    "headerVersion": pa.int32(),
+    "request": pa.string(),
+    "response": pa.string(),
+    "responseVersion": pa.int32(),
+    "requestSize": pa.int32(),
+    "responseSize": pa.int32(),
+    "requestTime": _TIME,
+    "responseTime": _TIME,
+    "latencyMs": pa.float64(),
+    "requestError": ERROR_TYPE,
+    "responseError": ERROR_TYPE,
+    "clientLabel": pa.string(),
+    "run": pa.string(),
+    "connection": pa.string(),
+    "file": pa.string(),
+    "line": pa.int64(),
+}
+_BODIES: Final = ("request", "response")
+_ROWS: Final = 2_000
+
+
+class RpcQuery(NamedTuple):
+    """What is wanted of captured frames."""
+
+    paths: tuple[str, ...]
+    package: str
+    body: str
+    fails: bool
+    strict: bool
+    port: int
+    api_key: int | None = None
+    structs: tuple[Decoding, Decoding] | None = None
+    """How requests and responses become structs."""
+
+
+def rpc_query(options: Any) -> RpcQuery:
+    """The query of these options. Raises PipelineError."""
+    read = Options(options, OPTIONS)
+    package = read.text("package")
+    body = read.choice("body", ("json", "struct", "none"))
+    api = read.text("api")
+    if body == "struct" and not api:
+        raise invalid("Option body is struct, and structs differ by API; option api must say which.")
+    structs = None
+    if body == "struct":
+        codec = {"mode": "PERMISSIVE", "package": package or "tagwire_messages", "strict": read.text("strict", "true")}
+        if read.has("versions"):
+            codec["versions"] = read.text("versions")
+        request, response = (decoding(f"{api}{kind}", None, codec, None) for kind in ("Request", "Response"))
+        structs = (request, response)
+    return RpcQuery(
+        paths_of(read),
+        package,
+        body,
+        read.choice("mode", ("PERMISSIVE", "FAILFAST")) == "FAILFAST",
+        read.flag("strict", True),
+        9092 if (port := read.number("port")) is None else port,
+        message_class(f"{api}Request", package).API_KEY if api else None,
+        structs,
+    )
+
+
+def full_schema(query: RpcQuery) -> StructType:
+    """All columns."""
+    schema = StructType()
+    for name, type in _TYPES.items():
+        if name in _BODIES and query.structs is not None:
+            schema.add(name, query.structs[_BODIES.index(name)].schema)
+        else:
+            schema.add(name, spark_type(type))
+    return schema
+
+
+class RpcSource(DataSource):
+    """`spark.read.format("kafka_rpc")`. docs/spark.md has its options and columns."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return "kafka_rpc"
+
+    def schema(self) -> StructType:
+        """All columns that the options allow."""
+        return full_schema(rpc_query(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for these columns."""
+        query = rpc_query(self.options)
+        check_asked(self.name(), schema, full_schema(query))
+        return RpcReader(query, schema)
+
+
+class RpcReader(DataSourceReader):
+    """A partition for each file."""
+
+    def __init__(self, query: RpcQuery, schema: StructType) -> None:
+        self.query = query
+        self.columns = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The files."""
+        return [InputPartition(file) for file in capture_files(self.query.paths)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The exchanges of a file as Arrow batches. Where there are no files, Spark asks once with none."""
+        settle_worker()
+        if partition.value is not None:
+            yield from _batches(str(partition.value), self.query, self.columns)
+
+
+def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
+    schema = arrow_schema(columns)
+    with ExitStack() as stack:
+        rows = _rows(file, fetched(file, stack), query)
+        while part := list(islice(rows, _ROWS)):
+            arrays = {}
+            for side, wanted in zip(_BODIES, query.structs or (), strict=False):
+                arrays[side] = _structs(side, wanted, part)
+            for error in (refused(row, file) for row in part if query.fails):
+                if error is not None:
+                    raise error
+            for field in schema:
+                if field.name not in arrays:
+                    arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
+            yield asked_batch(arrays, schema, file)
+
+
+def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
+    """The bodies of one side as structs. What can't be read is said by its row too, as it is of other bodies."""
+    bodies = [row[side] for row in rows]
+    versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
+    made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+    for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
+        if error is not None:
+            if error["offset"] is not None:  # of the body
+                error["offset"] += row[f"{side}Size"] - len(row[side])
+            row[f"{side}Error"] = error
+    return made
+
+
+def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
+    registry = find_registry(query.package)
+    body = "bytes" if query.structs is not None else query.body
+    for exchange in exchanges(captured_frames(path, query.port, registry)):
+        row = exchange_row(exchange, registry, body=body, strict=query.strict)
+        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
+            continue
+        yield {**row, "file": plain(file)}

@@ -1,0 +1,65 @@
+# cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""Messages to Arrow columns and back, in native code: the machinery of `tagwire.arrow`.
+
+By the same layouts as the engine for objects, and with the same kinds, codes and C functions for numbers and lengths.
+The loops are C (`column*.h`) and run without the interpreter; plans, arrays of others, and rows that are refused
+are Cython (`column*.pxi`). A module of its own, so that who has no columns does not load it. Read docs/arrow.md
+first.
+"""
+
+from collections.abc import Mapping
+from struct import pack
+from uuid import UUID
+
+from cython cimport final
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport PyObject
+
+from tagwire._engine import NotNative
+from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
+from tagwire.arrow.shape import TAGS, Column, type_name
+from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
+from tagwire.layout import (
+    COMPACT,
+    DEFAULT_STRUCT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Extent,
+    Fixed,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    Varint,
+)
+from tagwire.text_format import near
+from tagwire.wire.types import WIRE_TYPES
+
+__all__ = [
+    "ArrowArray",
+    "ArrowStream",
+    "Decoder",
+    "Encoder",
+    "RecordColumns",
+    "Spares",
+    "export_schema",
+    "export_stream",
+    "with_message",
+]
+
+include "engine/kinds.pxi"
+include "columns/column_declarations.pxi"
+include "columns/column_shape.pxi"
+include "columns/column_exports.pxi"
+include "columns/column_imports.pxi"
+include "columns/column_plan.pxi"
+include "columns/column_values.pxi"
+include "columns/column_decoder.pxi"
+include "columns/column_encoder.pxi"
+include "columns/record_columns.pxi"
+include "columns/record_reader.pxi"
+include "columns/record_payloads.pxi"

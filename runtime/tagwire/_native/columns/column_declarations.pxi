@@ -1,0 +1,154 @@
+"""What the headers of columns define, as Cython sees it."""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.errno cimport EINVAL, ENOMEM
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+cdef extern from "columns/arrow_abi.h" nogil:
+    int ARROW_FLAG_NULLABLE, ARROW_FLAG_MAP_KEYS_SORTED
+    cdef struct ArrowSchema_c "ArrowSchema":
+        const char *format
+        const char *name
+        int64_t flags
+        int64_t n_children
+        ArrowSchema_c **children
+        ArrowSchema_c *dictionary
+        void (*release)(ArrowSchema_c *) noexcept nogil
+    cdef struct ArrowArray_c "ArrowArray":
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void **buffers
+        ArrowArray_c **children
+        ArrowArray_c *dictionary
+        void (*release)(ArrowArray_c *) noexcept nogil
+    cdef struct ArrowStream_c "ArrowArrayStream":
+        int (*get_schema)(ArrowStream_c *, ArrowSchema_c *) noexcept nogil
+        int (*get_next)(ArrowStream_c *, ArrowArray_c *) noexcept nogil
+        const char *(*get_last_error)(ArrowStream_c *) noexcept nogil
+        void (*release)(ArrowStream_c *) noexcept nogil
+        void *private_data
+
+cdef extern from "columns/columns.h" nogil:
+    int TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT
+    int TW_REFUSED, TW_NO_MEMORY, TW_TOO_LONG, TW_NO_VERSION, TW_BAD_INPUT, TW_UNTRIED
+    ctypedef struct tw_column:
+        uint8_t kind, width, nullable, is_signed, null_default
+        int32_t end, level, inner
+        int64_t size
+        const uint8_t *value
+    ctypedef struct tw_level:
+        int64_t length, capacity, touched
+        int32_t first, end
+    ctypedef struct tw_buffers:
+        uint8_t *values
+        int64_t size
+    ctypedef struct tw_pool "struct tw_frame_pool":
+        int64_t holders, most
+    ctypedef struct tw_frame:
+        tw_column *columns
+        tw_level *levels
+        tw_buffers *buffers
+        tw_frame **words
+        tw_pool *pool
+        int64_t most
+    void tw_put_offset(tw_buffers *, int64_t, int64_t)
+    int tw_make_room_for(tw_frame *, int32_t, int64_t)
+    void tw_truncate(tw_frame *, int64_t)
+    int tw_reserve(tw_frame *, int32_t, int64_t)
+    void tw_put_bit(uint8_t *, int64_t, int)
+    int tw_get_bit(const uint8_t *, int64_t)
+    void tw_put_null(tw_frame *, int32_t, int64_t)
+    int tw_put_bytes(tw_frame *, int32_t, int64_t, const uint8_t *, int64_t)
+
+cdef extern from "columns/column_frames.h" nogil:
+    void tw_hold(tw_pool *)
+    void tw_drop_pool(tw_pool *)
+    tw_frame *tw_take_spare(tw_pool *, const tw_column *, int32_t, int64_t, int64_t)
+    tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
+    void tw_drop_frame(tw_frame *)
+    void tw_complete(tw_frame *)
+
+cdef extern from "columns/column_source.h" nogil:
+    int TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT, TW_SOURCE_BYTES, TW_SOURCE_VIEWS
+    int TW_SOURCE_BLOCKS, TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST, TW_SOURCE_STRUCT
+    ctypedef struct tw_source:
+        uint8_t kind, is_signed, is_text, constant
+        int64_t width, length, offset
+        const uint8_t *valid
+        const uint8_t *values
+        const uint8_t *data
+        const void **buffers
+        int64_t data_count
+        const tw_source *child
+    bint tw_is_there(const tw_source *, int64_t)
+    int64_t tw_source_index(const tw_source *, int64_t)
+    int tw_source_int(const tw_source *, int64_t, int64_t *)
+    double tw_source_float(const tw_source *, int64_t)
+    int tw_source_bytes(const tw_source *, int64_t, const uint8_t **, int64_t *)
+    int tw_source_elements(const tw_source *, int64_t, int64_t *, int64_t *)
+
+cdef extern from "columns/column_steps.h" nogil:
+    int TW_MOST_TAGGED_STEPS
+    ctypedef struct tw_steps
+    ctypedef struct tw_step:
+        uint8_t kind, length, nullable, marker, bits, zigzag, wide
+        int32_t tag, run, column
+        int64_t longest, minimum
+        const tw_step *element
+        const tw_steps *child
+    ctypedef struct tw_absent:
+        int32_t column, ignorable
+    ctypedef struct tw_steps:
+        uint8_t section, length, entry_length, counts_tag
+        int32_t items_count, tagged_count, idle_count, absent_count, unknown
+        const tw_step *items
+        const tw_step *tagged
+        const int32_t *idle
+        const tw_absent *absent
+
+cdef extern from "columns/column_rows.h" nogil:
+    ctypedef struct tw_walk:
+        tw_frame *frame
+    ctypedef struct tw_decoding:
+        const tw_source *data
+        const tw_source *versions
+        const tw_steps **tables
+        int64_t low, tables_count
+        int64_t bytes, elements, unknown_tags, unknown_tag_bytes
+        int32_t value, error
+        int nulls_bad, tried
+    int tw_decode_rows(const tw_decoding *, tw_walk *, int64_t *, int64_t)
+    ctypedef struct tw_emitter:
+        tw_frame *frame
+        tw_buffers *out
+        const tw_column *columns
+        const tw_source *sources
+    ctypedef struct tw_encoding:
+        const tw_source *rows
+        const tw_source *versions
+        const tw_steps **tables
+        int64_t low, tables_count
+        int32_t value, error
+        int nulls_bad
+    int tw_encode_rows(const tw_encoding *, tw_emitter *, int64_t *, int64_t)
+
+cdef extern from "columns/column_export.h" nogil:
+    void *tw_realloc(void *, size_t)
+    void tw_free(void *)
+    void *tw_zeroed(size_t, size_t)
+    int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
+    int tw_make_words_schema(ArrowSchema_c *)
+    int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
+    int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
+    int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
+    void tw_add_to_stream(ArrowStream_c *, tw_frame *)
+
+cdef extern from "Python.h":
+    object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
+    void *PyCapsule_GetPointer(object, const char *) except NULL
+    object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
+    char *PyBytes_AsString(object)
+    void *borrowed_pointer "PyCapsule_GetPointer"(PyObject *, const char *)

@@ -1,0 +1,293 @@
+/* The hot loop of decoding into columns: rows of bytes to Arrow buffers, without the interpreter.
+ *
+ * The same checks as decode.h, in the same order. A function returns 0 or a fault; after a fault the row is taken back
+ * whole (tw_truncate), so nothing has to be undone on the way.
+ */
+#ifndef TAGWIRE_COLUMN_DECODE_H
+#define TAGWIRE_COLUMN_DECODE_H
+
+#include "columns/column_take.h"
+
+static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at);
+static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at);
+
+/* ---------------------------------------------------------------- tag sections */
+
+static int tw_take_unknown(const tw_steps *s, tw_walk *w, int64_t tag, int64_t size)
+{
+    tw_reader *r = &w->r;
+    int fault = 0;
+    if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
+        return TW_REFUSED;
+    if (s->unknown >= 0) { /* a list of structs of a tag and its bytes */
+        tw_frame *frame = w->frame;
+        int32_t level = frame->columns[s->unknown].inner;
+        int64_t at = frame->levels[level].length;
+        int32_t key = (int32_t)tag;
+        fault = tw_reserve(frame, level, at + 1);
+        if (fault == 0) {
+            memcpy(frame->buffers[s->unknown + 2].values + 4 * at, &key, 4);
+            fault = tw_put_bytes(frame, s->unknown + 3, at, r->p, size);
+            frame->levels[level].length = at + 1;
+        }
+    }
+    r->p += size;
+    return fault;
+}
+
+/* The value of one tagged field of `size` bytes; `seen` has a bit for each known one. */
+static int tw_take_tag(const tw_steps *s, tw_walk *w, int64_t at, int64_t tag, int64_t size, uint64_t *seen)
+{
+    tw_reader *r = &w->r;
+    if (size < 0 || size > r->end - r->p)
+        return TW_REFUSED;
+    for (int32_t index = 0; index < s->tagged_count; index++) {
+        if (s->tagged[index].tag == tag) {
+            const uint8_t *around = r->end;
+            int fault;
+            r->end = r->p + size;
+            fault = tw_take_value(s->tagged + index, w, at);
+            if (fault < 0)
+                return fault;
+            if (r->p != r->end)
+                return TW_REFUSED;
+            r->end = around;
+            *seen |= (uint64_t)1 << index;
+            return 0;
+        }
+    }
+    return tw_take_unknown(s, w, tag, size);
+}
+
+static int tw_take_tagged_section(const tw_steps *s, tw_walk *w, int64_t at, uint64_t *seen)
+{
+    int64_t count = tw_read_uvarint(&w->r), last = -1;
+    if (count < 0)
+        return TW_REFUSED;
+    for (; count > 0; count--) {
+        int64_t tag = tw_read_uvarint(&w->r), size;
+        int fault;
+        if (tag <= last)
+            return TW_REFUSED;
+        last = tag;
+        size = tw_read_uvarint(&w->r);
+        fault = tw_take_tag(s, w, at, tag, size, seen);
+        if (fault < 0)
+            return fault;
+    }
+    return 0;
+}
+
+static int tw_take_optional_buffer(const tw_steps *s, tw_walk *w, int64_t at, uint64_t *seen)
+{
+    tw_reader *r = &w->r;
+    int64_t size, tag, last = -1;
+    while ((size = tw_read_length(r, s->entry_length)) > 0) {
+        int fault;
+        if (r->end - r->p < 2)
+            return TW_REFUSED;
+        tag = tw_get16(r->p);
+        r->p += 2;
+        size -= s->counts_tag ? 2 : 0;
+        if (tag <= last || size < 1)
+            return TW_REFUSED;
+        fault = tw_take_tag(s, w, at, tag, size, seen);
+        if (fault < 0)
+            return fault;
+        last = tag;
+    }
+    return size < 0 ? TW_REFUSED : 0;
+}
+
+/* A section with something in it, or one of the draft's: then the defaults of what it left out. */
+static int tw_take_section(const tw_steps *s, tw_walk *w, int64_t at)
+{
+    uint64_t seen = 0;
+    int fault = s->section == TW_TAGGED_SECTION ? tw_take_tagged_section(s, w, at, &seen)
+                                                : tw_take_optional_buffer(s, w, at, &seen);
+    for (int32_t index = 0; index < s->tagged_count && fault == 0; index++)
+        if (s->tagged[index].column >= 0 && !(seen >> index & 1))
+            fault = tw_put_default(w->frame, s->tagged[index].column, at);
+    if (s->unknown >= 0 && fault == 0) {
+        tw_frame *frame = w->frame;
+        tw_put_offset(frame->buffers + s->unknown, at + 1, frame->levels[frame->columns[s->unknown].inner].length);
+    }
+    return fault;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+static inline int tw_take_items(const tw_steps *s, tw_walk *w, int64_t at)
+{
+    tw_buffers *const buffers = w->frame->buffers;
+    const uint8_t *p = w->r.p, *const end = w->r.end;
+    for (const tw_step *step = s->items, *last = step + s->items_count; step < last; step++) {
+        int fault, width = tw_width[step->kind];
+        if (width) {
+            if (TW_UNLIKELY(end - p < step->run))
+                return TW_REFUSED;
+            fault = tw_take_fixed(step, p, step->column < 0 ? NULL : buffers[step->column].values, at);
+            p += width;
+        } else if (step->kind == TW_TEXT)
+            fault = tw_take_sized_at(step, w, &p, at);
+        else {
+            w->r.p = p;
+            fault = tw_take_value(step, w, at);
+            p = w->r.p;
+        }
+        if (TW_UNLIKELY(fault < 0))
+            return fault;
+    }
+    w->r.p = p;
+    return 0;
+}
+
+static int tw_take_fields(const tw_steps *s, tw_walk *w, int64_t at)
+{
+    tw_reader *r = &w->r;
+    int fault = s->section == TW_OPTIONAL_BUFFER ? tw_take_section(s, w, at) : 0;
+    if (fault == 0)
+        fault = tw_take_items(s, w, at);
+    if (fault == 0 && s->section == TW_TAGGED_SECTION) {
+        if (TW_LIKELY(r->p < r->end && *r->p == 0)) {
+            r->p++;
+            for (int32_t index = 0; index < s->idle_count && fault == 0; index++)
+                fault = tw_put_default(w->frame, s->idle[index], at);
+        } else
+            fault = tw_take_section(s, w, at);
+    }
+    for (int32_t index = 0; index < s->absent_count && fault == 0; index++)
+        fault = tw_put_default(w->frame, s->absent[index].column, at);
+    return fault;
+}
+
+static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *around = r->end;
+    int fault;
+    if (TW_UNLIKELY(s->length != TW_NO_LENGTH)) {
+        int64_t size = tw_read_length(r, s->length);
+        if (size < 0 || size > r->end - r->p)
+            return TW_REFUSED;
+        r->end = r->p + size;
+    }
+    fault = tw_take_fields(s, w, at);
+    if (fault < 0)
+        return fault;
+    if (s->length != TW_NO_LENGTH) {
+        if (r->p != r->end)
+            return TW_REFUSED;
+        r->end = around;
+    }
+    return 0;
+}
+
+static int tw_take_nested(const tw_step *s, tw_walk *w, int64_t at)
+{
+    int present = tw_read_marker(s->marker, &w->r);
+    if (present > 0)
+        return tw_take_struct(s->child, w, at);
+    if (present == 0 && s->column >= 0)
+        tw_put_null(w->frame, s->column, at);
+    return present;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+static int tw_take_elements(const tw_step *e, tw_walk *w, int64_t base, int64_t count)
+{
+    int64_t width = tw_width[e->kind];
+    int fault = 0;
+    if (width) {
+        uint8_t *values = e->column < 0 ? NULL : w->frame->buffers[e->column].values;
+        for (int64_t index = 0; index < count && fault == 0; index++)
+            fault = tw_take_fixed(e, w->r.p + width * index, values, base + index);
+        w->r.p += width * count;
+        return fault;
+    }
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER) {
+        for (int64_t index = 0; index < count && fault == 0; index++)
+            fault = tw_take_struct(e->child, w, base + index);
+        return fault;
+    }
+    for (int64_t index = 0; index < count && fault == 0; index++)
+        fault = tw_take_value(e, w, base + index);
+    return fault;
+}
+
+/* To the end of what holds the array. */
+static int tw_take_to_end(const tw_step *s, tw_walk *w, int64_t at)
+{
+    tw_frame *frame = w->frame;
+    int32_t level = s->column < 0 ? -1 : frame->columns[s->column].inner;
+    int64_t base = level < 0 ? 0 : frame->levels[level].length, count = 0;
+    int fault = 0;
+    while (w->r.p < w->r.end && fault == 0) {
+        if (--w->r.elements < 0)
+            return TW_REFUSED;
+        if (level >= 0)
+            fault = tw_reserve(frame, level, base + count + 1);
+        if (fault == 0)
+            fault = tw_take_value(s->element, w, base + count);
+        count++;
+    }
+    if (level >= 0 && fault == 0) {
+        frame->levels[level].length = base + count;
+        tw_put_offset(frame->buffers + s->column, at + 1, base + count);
+    }
+    return fault;
+}
+
+static int tw_take_array(const tw_step *s, tw_walk *w, int64_t at)
+{
+    tw_reader *r = &w->r;
+    tw_frame *frame = w->frame;
+    int64_t count, base = 0;
+    int fault;
+    if (s->length == TW_NO_LENGTH)
+        return tw_take_to_end(s, w, at);
+    count = tw_read_length(r, s->length);
+    if (count < 0)
+        return count == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
+    /* Before anything is allocated: each element takes at least `minimum` bytes. */
+    if (TW_UNLIKELY(count * s->element->minimum > r->end - r->p || (r->elements -= count) < 0))
+        return TW_REFUSED;
+    if (s->column < 0)
+        return tw_take_elements(s->element, w, 0, count);
+    base = frame->levels[frame->columns[s->column].inner].length;
+    fault = tw_reserve(frame, frame->columns[s->column].inner, base + count);
+    if (fault == 0)
+        fault = tw_take_elements(s->element, w, base, count);
+    if (fault < 0)
+        return fault;
+    frame->levels[frame->columns[s->column].inner].length = base + count;
+    tw_put_offset(frame->buffers + s->column, at + 1, base + count);
+    return 0;
+}
+
+static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at)
+{
+    tw_reader *r = &w->r;
+    uint8_t *values = s->column < 0 ? NULL : w->frame->buffers[s->column].values;
+    int width = tw_width[s->kind], fault;
+    if (width) {
+        if (r->end - r->p < width)
+            return TW_REFUSED;
+        fault = tw_take_fixed(s, r->p, values, at);
+        r->p += width;
+        return fault;
+    }
+    switch (s->kind) {
+    case TW_ARRAY:
+        return tw_take_array(s, w, at);
+    case TW_STRUCT:
+        return tw_take_nested(s, w, at);
+    case TW_VARINT:
+        return tw_take_varint(s, w, values, at);
+    default:
+        return tw_take_sized(s, w, at);
+    }
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* Bytes that columns are encoded to, and single values written there.
+ *
+ * They go straight to the buffer of the result's column. A length that stands before its bytes is put there when they
+ * are known, and they make room for it.
+ */
+#ifndef TAGWIRE_COLUMN_EMIT_H
+#define TAGWIRE_COLUMN_EMIT_H
+
+#include "columns/column_steps.h"
+#include "engine/utf8.h"
+
+typedef struct {
+    tw_frame *frame;           /* of the results */
+    tw_buffers *out;           /* the column of bytes in it */
+    const tw_column *columns;  /* of the message */
+    const tw_source *sources;  /* a source for each of them */
+} tw_emitter;
+
+/* ---------------------------------------------------------------- bytes */
+
+static inline int tw_room(tw_emitter *e, int64_t size)
+{
+    return TW_LIKELY(size <= e->out->room - e->out->size) ? 0 : tw_grow_data(e->frame, e->out, e->out->size + size);
+}
+
+static inline uint8_t *tw_here(tw_emitter *e) { return e->out->data + e->out->size; }
+
+static int tw_give_length(tw_emitter *e, int code, int64_t size)
+{
+    int fault = tw_room(e, TW_LENGTH_WIDTH);
+    uint8_t *end;
+    if (fault < 0)
+        return fault;
+    end = tw_put_length(tw_here(e), code, size);
+    if (end == NULL)
+        return TW_REFUSED;
+    e->out->size = end - e->out->data;
+    return 0;
+}
+
+static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
+{
+    int fault = tw_room(e, size);
+    if (fault < 0)
+        return fault;
+    if (size)
+        memcpy(tw_here(e), data, (size_t)size);
+    e->out->size += size;
+    return 0;
+}
+
+/* Puts the length of what was written since `place` before it, less `uncounted`. */
+static int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
+{
+    uint8_t length[TW_LENGTH_WIDTH + 1];
+    int64_t size = e->out->size - place;
+    uint8_t *end = tw_put_length(length, code, size - uncounted);
+    int fault;
+    if (end == NULL)
+        return TW_REFUSED;
+    fault = tw_room(e, end - length);
+    if (fault < 0)
+        return fault;
+    memmove(e->out->data + place + (end - length), e->out->data + place, (size_t)size);
+    memcpy(e->out->data + place, length, (size_t)(end - length));
+    e->out->size += end - length;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- single values */
+
+/* An integer that is there; its bits where both sides are unsigned. */
+static inline int tw_give_int(const tw_step *s, const tw_source *source, uint8_t *p, int64_t at)
+{
+    int64_t x;
+    int above = tw_source_int(source, at, &x);
+    if (above < 0)
+        return s->kind == TW_UINT64 ? (tw_put64(p, (uint64_t)x), 0) : TW_REFUSED;
+    switch (s->kind) {
+    case TW_INT8:
+        *p = (uint8_t)x;
+        return x == (int8_t)x ? 0 : TW_REFUSED;
+    case TW_UINT8:
+        *p = (uint8_t)x;
+        return x == (uint8_t)x ? 0 : TW_REFUSED;
+    case TW_INT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (int16_t)x ? 0 : TW_REFUSED;
+    case TW_UINT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (uint16_t)x ? 0 : TW_REFUSED;
+    case TW_INT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (int32_t)x ? 0 : TW_REFUSED;
+    case TW_UINT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (uint32_t)x ? 0 : TW_REFUSED;
+    default:
+        tw_put64(p, (uint64_t)x);
+        return s->kind == TW_UINT64 && x < 0 ? TW_REFUSED : 0;
+    }
+}
+
+static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
+{
+    double number = tw_source_float(source, at);
+    uint64_t bits;
+    memcpy(&bits, &number, 8);
+    tw_put64(p, bits);
+    return 0;
+}
+
+static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
+{
+    const uint8_t *data;
+    int64_t size;
+    int fault = tw_source_bytes(source, at, &data, &size);
+    if (fault < 0 || size != 16)
+        return fault < 0 ? fault : TW_REFUSED;
+    memcpy(p, data, 16);
+    return 0;
+}
+
+static int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *source = e->sources + s->column;
+    int fault = tw_room(e, 16);
+    uint8_t *p;
+    if (fault < 0)
+        return fault;
+    if (TW_UNLIKELY(!tw_is_there(source, at)))
+        return TW_REFUSED;
+    p = tw_here(e);
+    if (s->kind == TW_BOOL)
+        *p = (uint8_t)tw_get_bit(source->values, tw_source_index(source, at));
+    else if (s->kind == TW_FLOAT64)
+        fault = tw_give_float(source, p, at);
+    else if (s->kind == TW_UUID)
+        fault = tw_give_uuid(source, p, at);
+    else
+        fault = tw_give_int(s, source, p, at);
+    e->out->size += tw_width[s->kind];
+    return fault;
+}
+
+static int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *source = e->sources + s->column;
+    int64_t x;
+    uint64_t bits;
+    int above, fault = tw_room(e, 10);
+    if (fault < 0)
+        return fault;
+    if (!tw_is_there(source, at))
+        return TW_REFUSED;
+    above = tw_source_int(source, at, &x);
+    bits = s->zigzag ? tw_to_zigzag(x) : (uint64_t)x;
+    if (s->zigzag ? above < 0 : above == 0 && x < 0)
+        return TW_REFUSED;
+    if (s->bits == 32 && (above < 0 || bits >> 32))
+        return TW_REFUSED;
+    e->out->size = tw_put_varint(tw_here(e), bits) - e->out->data;
+    return 0;
+}
+
+static int tw_give_null(const tw_step *s, tw_emitter *e)
+{
+    int fault = s->nullable ? tw_room(e, 4) : TW_REFUSED;
+    uint8_t *p;
+    if (fault < 0)
+        return fault;
+    p = tw_here(e);
+    switch (s->length) {
+    case TW_COMPACT:
+        *p++ = 0;
+        break;
+    case TW_LENGTH_INT16:
+        tw_put16(p, 0xFFFF);
+        p += 2;
+        break;
+    case TW_LENGTH_INT32:
+        tw_put32(p, 0xFFFFFFFF);
+        p += 4;
+        break;
+    default: /* a zig-zag varint */
+        *p++ = 1;
+    }
+    e->out->size = p - e->out->data;
+    return 0;
+}
+
+static int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *source = e->sources + s->column;
+    const uint8_t *data;
+    int64_t size;
+    int fault;
+    if (!tw_is_there(source, at))
+        return tw_give_null(s, e);
+    fault = tw_source_bytes(source, at, &data, &size);
+    if (fault < 0)
+        return fault;
+    if (size > s->longest || (s->kind == TW_TEXT && !tw_is_utf8(data, size)))
+        return TW_REFUSED;
+    fault = tw_give_length(e, s->length, size);
+    return fault < 0 ? fault : tw_give_block(e, data, size);
+}
+
+#endif

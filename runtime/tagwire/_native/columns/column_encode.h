@@ -1,0 +1,232 @@
+/* The hot loop of encoding from columns: rows of Arrow arrays to bytes, without the interpreter.
+ *
+ * Each column of the message's shape has a source, be it a constant one. The same refusals as encode.h, in the same
+ * order. A function returns 0 or a fault; after a fault the row's bytes are taken back.
+ */
+#ifndef TAGWIRE_COLUMN_ENCODE_H
+#define TAGWIRE_COLUMN_ENCODE_H
+
+#include "columns/column_emit.h"
+
+static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at);
+static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at);
+
+/* ---------------------------------------------------------------- defaults */
+
+/* Whether a value is its field's default: 1, 0 or a fault. Floats compare as in Java: a NaN differs from itself. */
+static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
+{
+    const tw_column *c = e->columns + column;
+    const tw_source *source = e->sources + column;
+    const uint8_t *data;
+    int64_t number, size;
+    double fresh;
+    int fault;
+    if (source->constant)
+        return 1;
+    if (!tw_is_there(source, at))
+        return c->null_default;
+    if (c->null_default)
+        return 0;
+    switch (source->kind) {
+    case TW_SOURCE_BOOL:
+        return tw_get_bit(source->values, tw_source_index(source, at)) == *c->value;
+    case TW_SOURCE_INT:
+        if (tw_source_int(source, at, &number) < 0 && c->is_signed)
+            return 0;
+        return number == tw_source_number(c->value, 0, c->width, c->is_signed);
+    case TW_SOURCE_FLOAT:
+        memcpy(&fresh, c->value, 8);
+        return tw_source_float(source, at) == fresh;
+    case TW_SOURCE_LIST:
+    case TW_SOURCE_BLOCK_LIST:
+        fault = tw_source_elements(source, at, &number, &size);
+        return fault < 0 ? fault : size == 0;
+    case TW_SOURCE_STRUCT:
+        for (int32_t child = column + 1; child < c->end; child = e->columns[child].end) {
+            int same = tw_is_default(e, child, at);
+            if (same != 1)
+                return same;
+        }
+        return 1;
+    default:
+        fault = tw_source_bytes(source, at, &data, &size);
+        if (fault < 0)
+            return fault;
+        return size == c->size && (size == 0 || memcmp(data, c->value, (size_t)size) == 0);
+    }
+}
+
+/* Refuses values that this version would lose. */
+static int tw_refuse_losses(const tw_steps *s, tw_emitter *e, int64_t at)
+{
+    for (int32_t index = 0; index < s->absent_count; index++) {
+        int same = s->absent[index].ignorable ? 1 : tw_is_default(e, s->absent[index].column, at);
+        if (same != 1)
+            return same == 0 ? TW_REFUSED : same;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- tag sections */
+
+/* One entry of a section: `step` or, where that is NULL, bytes of an unknown tag. */
+static int tw_give_entry(
+    const tw_steps *s, tw_emitter *e, int64_t tag, const tw_step *step, int64_t at, const uint8_t *data, int64_t size)
+{
+    int draft = s->section == TW_OPTIONAL_BUFFER, fault = tw_room(e, TW_LENGTH_WIDTH);
+    int64_t place;
+    if (fault < 0)
+        return fault;
+    if (!draft)
+        e->out->size = tw_put_varint(tw_here(e), (uint64_t)tag) - e->out->data;
+    place = e->out->size;
+    if (draft) {
+        tw_put16(tw_here(e), (uint16_t)tag);
+        e->out->size += 2;
+    }
+    fault = step != NULL ? tw_give_value(step, e, at) : tw_give_block(e, data, size);
+    if (fault < 0)
+        return fault;
+    if (draft && !s->counts_tag && e->out->size == place + 2)
+        return TW_REFUSED; /* a length of zero would read as the end of the buffer */
+    return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
+}
+
+/* The unknown tag at an index of the map's entries. */
+static int tw_unknown_at(const tw_steps *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
+{
+    const tw_source *entries = e->sources + s->unknown + 1;
+    int64_t highest = s->section == TW_TAGGED_SECTION ? TW_UVARINT_MAX : 0xFFFF;
+    if (!tw_is_there(entries, at) || !tw_is_there(entries + 1, at) || !tw_is_there(entries + 2, at))
+        return TW_REFUSED;
+    if (tw_source_int(entries + 1, at, tag) < 0 || *tag < 0 || *tag > highest)
+        return TW_REFUSED;
+    for (int32_t index = 0; index < s->tagged_count; index++)
+        if (s->tagged[index].tag == *tag)
+            return TW_REFUSED;
+    return tw_source_bytes(entries + 2, at, data, size);
+}
+
+/* Known tagged fields up to a tag, from the `next`th on. */
+static int tw_give_known(const tw_steps *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
+{
+    for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
+        int fault = bits >> *next & 1 ? tw_give_entry(s, e, s->tagged[*next].tag, s->tagged + *next, at, NULL, 0) : 0;
+        if (fault < 0)
+            return fault;
+    }
+    return 0;
+}
+
+static int tw_give_entries(const tw_steps *s, tw_emitter *e, int64_t at, uint64_t bits, int64_t from, int64_t count)
+{
+    int64_t last = -1, tag, size;
+    const uint8_t *data;
+    int32_t next = 0;
+    for (int64_t index = from; index < from + count; index++) {
+        int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
+        if (fault == 0 && tag <= last)
+            return TW_UNTRIED; /* not in order */
+        last = tag;
+        if (fault == 0)
+            fault = tw_give_known(s, e, at, bits, &next, tag);
+        if (fault == 0)
+            fault = tw_give_entry(s, e, tag, NULL, at, data, size);
+        if (fault < 0)
+            return fault;
+    }
+    return tw_give_known(s, e, at, bits, &next, INT64_MAX);
+}
+
+static int tw_give_section(const tw_steps *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *unknown = e->sources + s->unknown;
+    uint64_t bits = 0;
+    int64_t from = 0, others = 0, known = 0;
+    int fault;
+    if (!tw_is_there(unknown, at))
+        return TW_REFUSED;
+    fault = tw_source_elements(unknown, at, &from, &others);
+    for (int32_t index = 0; index < s->tagged_count && fault == 0; index++) {
+        int same = tw_is_default(e, s->tagged[index].column, at);
+        if (same < 0)
+            return same;
+        bits |= (uint64_t)!same << index;
+        known += !same;
+    }
+    if (fault == 0 && s->section == TW_TAGGED_SECTION)
+        fault = tw_give_length(e, TW_LENGTH_UVARINT, known + others);
+    if (fault == 0 && (known || others))
+        fault = tw_give_entries(s, e, at, bits, from, others);
+    if (fault == 0 && s->section == TW_OPTIONAL_BUFFER)
+        fault = tw_give_block(e, (const uint8_t *)"", 1);
+    return fault;
+}
+
+/* ---------------------------------------------------------------- structs and arrays */
+
+static int tw_give_fields(const tw_steps *s, tw_emitter *e, int64_t at)
+{
+    int fault = tw_refuse_losses(s, e, at);
+    if (fault == 0 && s->section == TW_OPTIONAL_BUFFER)
+        fault = tw_give_section(s, e, at);
+    for (int32_t index = 0; index < s->items_count && fault == 0; index++)
+        fault = tw_give_value(s->items + index, e, at);
+    if (fault == 0 && s->section == TW_TAGGED_SECTION)
+        fault = tw_give_section(s, e, at);
+    return fault;
+}
+
+static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at)
+{
+    int64_t place = e->out->size;
+    int fault = tw_give_fields(s, e, at);
+    return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
+}
+
+static int tw_give_nested(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    int present = tw_is_there(e->sources + s->column, at);
+    uint8_t marker = present ? 1 : s->marker == TW_MARKER_INT8 ? 0xFF : 0;
+    int fault = 0;
+    if (s->marker != TW_NO_MARKER)
+        fault = tw_give_block(e, &marker, 1);
+    else if (!present)
+        return TW_REFUSED;
+    return fault < 0 || !present ? fault : tw_give_struct(s->child, e, at);
+}
+
+static int tw_give_array(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *source = e->sources + s->column;
+    int64_t from, count;
+    int fault;
+    if (!tw_is_there(source, at))
+        return s->length == TW_NO_LENGTH ? TW_REFUSED : tw_give_null(s, e);
+    fault = tw_source_elements(source, at, &from, &count);
+    if (fault == 0 && s->length != TW_NO_LENGTH)
+        fault = tw_give_length(e, s->length, count);
+    for (int64_t index = from; index < from + count && fault == 0; index++)
+        fault = tw_give_value(s->element, e, index);
+    return fault;
+}
+
+static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    switch (s->kind) {
+    case TW_VARINT:
+        return tw_give_varint(s, e, at);
+    case TW_TEXT:
+    case TW_BINARY:
+        return tw_give_sized(s, e, at);
+    case TW_ARRAY:
+        return tw_give_array(s, e, at);
+    case TW_STRUCT:
+        return tw_give_nested(s, e, at);
+    default:
+        return tw_give_fixed(s, e, at);
+    }
+}
+
+#endif

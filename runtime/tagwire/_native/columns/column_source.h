@@ -1,0 +1,142 @@
+/* Arrow arrays that others made, as the loops read them: a value at an index, whatever its encoding.
+ *
+ * An array of the C data interface says neither how long its buffers are nor that its offsets are sound. Offsets are
+ * held against each other and the length of what they point into where that is known; what can't be known is trusted,
+ * as everybody who takes such an array must: it comes from the same process.
+ */
+#ifndef TAGWIRE_COLUMN_SOURCE_H
+#define TAGWIRE_COLUMN_SOURCE_H
+
+#include "columns/arrow_abi.h"
+#include "columns/columns.h"
+
+enum tw_source_kind {
+    TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
+    TW_SOURCE_BYTES,      /* offsets of `width` bytes into `data` */
+    TW_SOURCE_VIEWS,      /* 16 bytes for each value, in place or into one of many buffers */
+    TW_SOURCE_BLOCKS,     /* `width` bytes for each */
+    TW_SOURCE_LIST,       /* offsets of `width` bytes into the child */
+    TW_SOURCE_BLOCK_LIST, /* `width` elements for each */
+    TW_SOURCE_STRUCT
+};
+
+typedef struct tw_source tw_source;
+struct tw_source {
+    uint8_t kind, is_signed, is_text;
+    uint8_t constant;       /* the same value at every index: the default of a field that the array has not */
+    int64_t width;
+    int64_t length, offset;
+    const uint8_t *valid;   /* NULL where nothing is null */
+    const uint8_t *values;  /* values, bits, offsets or views */
+    const uint8_t *data;
+    const void **buffers;   /* of views: their data, from the third on */
+    int64_t data_count;     /* of views */
+    const tw_source *child; /* of lists */
+};
+
+/* Where a value stands in the buffers. */
+static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
+
+/* Whether the value at an index is there. */
+static inline int tw_is_there(const tw_source *s, int64_t at)
+{
+    return s->kind != TW_SOURCE_NULL && (s->valid == NULL || tw_get_bit(s->valid, tw_source_index(s, at)));
+}
+
+static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_t width, int is_signed)
+{
+    int64_t number8;
+    int32_t number4;
+    int16_t number2;
+    switch (width) {
+    case 1:
+        return is_signed ? (int8_t)values[at] : values[at];
+    case 2:
+        memcpy(&number2, values + 2 * at, 2);
+        return is_signed ? number2 : (uint16_t)number2;
+    case 4:
+        memcpy(&number4, values + 4 * at, 4);
+        return is_signed ? number4 : (int64_t)(uint32_t)number4;
+    default:
+        memcpy(&number8, values + 8 * at, 8);
+        return number8; /* the bits of it: see tw_source_int */
+    }
+}
+
+/* An integer; -1 where it is an uint64 that no int64 holds. */
+static inline int tw_source_int(const tw_source *s, int64_t at, int64_t *number)
+{
+    *number = tw_source_number(s->values, tw_source_index(s, at), s->width, s->is_signed);
+    return s->width == 8 && !s->is_signed && *number < 0 ? -1 : 0;
+}
+
+static inline double tw_source_float(const tw_source *s, int64_t at)
+{
+    double wide;
+    float narrow;
+    at = tw_source_index(s, at);
+    if (s->width == 8) {
+        memcpy(&wide, s->values + 8 * at, 8);
+        return wide;
+    }
+    memcpy(&narrow, s->values + 4 * at, 4);
+    return narrow;
+}
+
+/* From where to where in the child or the data a value reaches; TW_BAD_INPUT where that can't be. */
+static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
+{
+    int64_t to;
+    at = tw_source_index(s, at);
+    *from = tw_source_number(s->values, at, s->width, 1);
+    to = tw_source_number(s->values, at + 1, s->width, 1);
+    *size = to - *from;
+    return *from < 0 || to < *from ? TW_BAD_INPUT : 0;
+}
+
+static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t **data, int64_t *size)
+{
+    const uint8_t *view = s->values + 16 * tw_source_index(s, at);
+    int64_t buffer = tw_source_number(view, 2, 4, 1), from = tw_source_number(view, 3, 4, 1);
+    *size = tw_source_number(view, 0, 4, 1);
+    *data = view + 4;
+    if (*size <= 12)
+        return *size < 0 ? TW_BAD_INPUT : 0;
+    if (buffer < 0 || buffer >= s->data_count || from < 0)
+        return TW_BAD_INPUT;
+    /* The last buffer holds the sizes of the others. */
+    if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
+        return TW_BAD_INPUT;
+    *data = (const uint8_t *)s->buffers[2 + buffer] + from;
+    return 0;
+}
+
+/* Text or bytes. */
+static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t **data, int64_t *size)
+{
+    int64_t from;
+    if (TW_LIKELY(s->kind == TW_SOURCE_BYTES)) {
+        if (tw_source_range(s, at, &from, size) < 0)
+            return TW_BAD_INPUT;
+        *data = s->data + from;
+        return 0;
+    }
+    if (s->kind == TW_SOURCE_VIEWS)
+        return tw_source_view(s, at, data, size);
+    *data = s->values + s->width * tw_source_index(s, at);
+    *size = s->width;
+    return 0;
+}
+
+/* The elements of a list: an index in its child, and how many. */
+static inline int tw_source_elements(const tw_source *s, int64_t at, int64_t *from, int64_t *count)
+{
+    if (s->kind == TW_SOURCE_BLOCK_LIST) {
+        *from = tw_source_index(s, at) * s->width;
+        *count = s->width;
+    } else if (tw_source_range(s, at, from, count) < 0)
+        return TW_BAD_INPUT;
+    return *count && *from > s->child->length - *count ? TW_BAD_INPUT : 0;
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* Single values from bytes into columns. */
+#ifndef TAGWIRE_COLUMN_TAKE_H
+#define TAGWIRE_COLUMN_TAKE_H
+
+#include "columns/column_steps.h"
+#include "engine/utf8.h"
+
+/* From 16 - n on: the high bits of n bytes, and nothing of those behind them. */
+static const uint8_t tw_high_bits[32] = {
+    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+};
+
+typedef struct {
+    tw_reader r;
+    tw_frame *frame;
+} tw_walk;
+
+#define TW_STORE(type, number)                              \
+    do {                                                    \
+        type stored = (type)(number);                       \
+        memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
+    } while (0)
+
+/* A value of fixed width, all of whose bytes are there; `values` is NULL where it is only checked. */
+static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *values, int64_t at)
+{
+    if (values == NULL)
+        return s->kind == TW_BOOL && *p > 1 ? TW_REFUSED : 0;
+    switch (s->kind) {
+    case TW_INT32:
+        TW_STORE(uint32_t, tw_get32(p));
+        break;
+    case TW_INT16:
+        TW_STORE(uint16_t, tw_get16(p));
+        break;
+    case TW_INT64:
+    case TW_UINT64:
+    case TW_FLOAT64:
+        TW_STORE(uint64_t, tw_get64(p));
+        break;
+    case TW_BOOL:
+        if (*p > 1)
+            return TW_REFUSED;
+        tw_put_bit(values, at, *p);
+        break;
+    case TW_INT8:
+    case TW_UINT8:
+        values[at] = *p;
+        break;
+    case TW_UINT16:
+        if (s->wide)
+            TW_STORE(uint32_t, tw_get16(p));
+        else
+            TW_STORE(uint16_t, tw_get16(p));
+        break;
+    case TW_UINT32:
+        if (s->wide)
+            TW_STORE(uint64_t, tw_get32(p));
+        else
+            TW_STORE(uint32_t, tw_get32(p));
+        break;
+    default:
+        memcpy(values + 16 * at, p, 16);
+    }
+    return 0;
+}
+
+static int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
+{
+    uint64_t x;
+    if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
+        return TW_REFUSED;
+    if (values == NULL)
+        return 0;
+    if (s->zigzag)
+        x = (uint64_t)tw_from_zigzag(x);
+    if (s->bits == 64 || s->wide)
+        TW_STORE(uint64_t, x);
+    else
+        TW_STORE(uint32_t, x);
+    return 0;
+}
+
+static int tw_take_null(const tw_step *s, tw_walk *w, int64_t at)
+{
+    if (!s->nullable)
+        return TW_REFUSED;
+    if (s->column >= 0)
+        tw_put_null(w->frame, s->column, at);
+    return 0;
+}
+
+/* A text of up to 16 bytes, where as many can be read and written: two words each way whatever its length, since a
+ * branch that depends on that is guessed wrongly for every other text. What is behind it the next one overwrites.
+ * 0 where a byte of it is not ASCII. */
+static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
+{
+    int64_t begin = b->size;
+    uint64_t words[2], bits[2];
+    memcpy(words, p, 16);
+    memcpy(bits, tw_high_bits + 16 - size, 16);
+    if (TW_UNLIKELY((words[0] & bits[0]) | (words[1] & bits[1])))
+        return 0;
+    memcpy(b->data + begin, words, 16);
+    b->size = begin + size;
+    tw_put_offset(b, at + 1, begin + size);
+    return 1;
+}
+
+/* Text or bytes with their length, or null, at *place: a local of who calls, since all that is written to columns might
+ * be the reader itself as far as a compiler knows. */
+static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t **place, int64_t at)
+{
+    const uint8_t *p = *place, *end = w->r.end;
+    int64_t size;
+    if (TW_LIKELY(s->length == TW_COMPACT && p < end && *p < 0x80))
+        size = (int64_t)*p++ - 1;
+    else {
+        w->r.p = p;
+        size = tw_read_length(&w->r, s->length);
+        p = w->r.p;
+    }
+    *place = p;
+    if (size < 0)
+        return size == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
+    if (TW_UNLIKELY(size > s->longest || size > end - p))
+        return TW_REFUSED;
+    *place = p + size;
+    if (size <= 16 && end - p >= 16 && s->column >= 0) {
+        tw_buffers *b = w->frame->buffers + s->column;
+        if (b->room - b->size >= 16 && tw_put_short(b, at, p, size))
+            return 0;
+    }
+    if (s->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
+        return TW_REFUSED;
+    return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
+}
+
+static int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
+{
+    const uint8_t *p = w->r.p;
+    int fault = tw_take_sized_at(s, w, &p, at);
+    w->r.p = p;
+    return fault;
+}
+
+#endif

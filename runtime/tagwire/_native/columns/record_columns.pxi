@@ -1,0 +1,320 @@
+"""Batches of records into columns: the plan of a format's columns, and the call around the loop (record_batches.h).
+
+The plan is the engine's own for the format's heads and records; here each of its items gets a sink, and each column
+that a batch has one value for a constant.
+"""
+
+cdef extern from "engine/crc32c.h" nogil:
+    ctypedef struct tw_crc32c_tables:
+        pass
+    uint32_t TW_CRC32_POLYNOMIAL
+    void tw_crc_prepare(tw_crc32c_tables *, uint32_t)
+    void tw_crc32c_prepare(tw_crc32c_tables *)
+
+cdef extern from "engine/plan.h" nogil:
+    ctypedef struct tw_form:
+        uint8_t is_number
+        int64_t flag_mask
+    ctypedef struct tw_field:
+        uint8_t kind, nullable, marker
+        int64_t minimum
+        const tw_field *element
+        const tw_struct *child
+        const tw_form *form
+    ctypedef struct tw_struct:
+        Py_ssize_t items_count
+        const tw_field *items
+    ctypedef struct tw_reader:
+        pass
+
+cdef extern from "columns/record_batches.h" nogil:
+    int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
+    int TW_SLOT_OFFSET, TW_SLOT_VALUE
+    int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
+    int TW_MOST_HEAD_ITEMS, TW_MAGICS
+    ctypedef struct tw_sink:
+        int32_t column, slot, null_number
+        const tw_sink *inner
+    void tw_choose_ways(const tw_struct *, tw_sink *, const tw_column *)
+    ctypedef struct tw_record_reader:
+        tw_frame *frame
+        const tw_crc32c_tables *crc32c
+        const tw_crc32c_tables *crc32
+        const uint8_t **spans
+    ctypedef struct tw_constant:
+        int32_t column, slot, test, null_number
+        int64_t number, mask, needed, unless
+        uint8_t shift
+        const int32_t *words
+    ctypedef struct tw_input:
+        int32_t place, slot
+    ctypedef struct tw_record_plan:
+        const tw_struct *head
+        const tw_struct *record
+        const tw_sink *head_sinks
+        const tw_sink *sinks
+        const tw_sink *no_sinks
+        const tw_constant *constants
+        const tw_input *inputs
+        const int32_t *idle
+        int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_message, is_relative
+        int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
+        int32_t offset_base, timestamp_base, timestamp_scale
+        int64_t codec_mask, append_mask, no_wrapper_mask, least
+    ctypedef struct tw_batches:
+        tw_record_reader w
+        int64_t *head
+        const uint8_t *data
+        int64_t size, end, position, next
+        const tw_record_plan *alone
+        const tw_record_plan **plans
+        const tw_record_plan *tried
+        int32_t tried_magic, tried_zigzag
+        const tw_record_plan *plan
+        int is_open
+        int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes
+    int tw_walk_batches(tw_batches *)
+    int tw_open_records(tw_batches *, const uint8_t *, int64_t)
+    int tw_open_wrapped(tw_batches *, const uint8_t *, int64_t)
+
+cdef extern from "Python.h":
+    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
+    char *PyByteArray_AsString(object) except NULL
+    int PyBUF_READ, PyBUF_SIMPLE
+    ctypedef struct Py_buffer:
+        void *buf
+        Py_ssize_t len
+    int PyObject_GetBuffer(object, Py_buffer *, int) except -1
+    void PyBuffer_Release(Py_buffer *)
+
+cdef tw_crc32c_tables CRC32C, CRC32  # made here once, then only read
+tw_crc32c_prepare(&CRC32C)
+tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
+
+cdef dict DERIVED = {
+    "position": TW_SLOT_POSITION,
+    "size": TW_SLOT_SIZE,
+    "base_offset": TW_SLOT_BASE_OFFSET,
+    "last_offset": TW_SLOT_LAST_OFFSET,
+    "max_timestamp": TW_SLOT_MAX_TIMESTAMP,
+}
+cdef tuple OF_RECORD = ("offset", "timestamp", "attributes", "key", "value", "headers")
+
+
+@final
+cdef class RecordPlan:
+    """What is taken from batches of one format: their records, or with `heads_only` just their heads."""
+
+    cdef tw_record_plan c
+    cdef Shape shape
+    cdef list kept
+    cdef tuple codecs
+    cdef int codec_shift
+    cdef object format, names
+    cdef dict words
+    cdef tw_constant *file  # the one that changes; or NULL
+
+    def __cinit__(self, Shape shape, format, bint heads_only, dict words):
+        cdef Py_ssize_t index
+        plan = format.plans.outline if heads_only else format.plans.head
+        records = format.plans.records
+        if plan is None or (records is None and not heads_only):
+            raise NotNative(f"the engine has no plan for {format.name}")
+        self.shape, self.format = shape, format
+        self.kept = [plan, records]
+        self.words = words
+        self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
+        if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
+            raise NotNative(f"the head of {format.name} has {self.c.head.items_count} items")
+        layout = format.outline if heads_only else format.head
+        self.names = {item.name: index for index, item in enumerate(layout.root.items)}
+        self.c.head_sinks = self.head_sinks()
+        self.roles()
+        if not heads_only:
+            self.c.record = <const tw_struct *>PyCapsule_GetPointer(records.structure, "tagwire._engine.tw_struct")
+            self.records(records)
+        self.constants(heads_only)
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+    # ------------------------------------------------------------ heads
+
+    cdef const tw_sink *head_sinks(self) except NULL:
+        """Every item to a slot of its own."""
+        cdef tw_sink *sinks = self.sinks_of(self.c.head)
+        cdef Py_ssize_t index
+        for index in range(self.c.head.items_count):
+            sinks[index].slot = index
+        tw_choose_ways(self.c.head, sinks, self.shape.columns)
+        return sinks
+
+    cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
+        """Sinks of a struct that keep nothing. Raises NotNative for what the loop does not walk."""
+        cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
+        cdef const tw_field *field
+        cdef Py_ssize_t index
+        for index in range(s.items_count):
+            field = &s.items[index]
+            sinks[index].column = sinks[index].slot = -1
+            if field.kind == TW_ARRAY:
+                if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
+                    raise NotNative("native columns have no such array")
+                sinks[index].inner = self.sinks_of(field.element.child)
+            elif not field.form.is_number and field.kind != TW_TEXT and field.kind != TW_BINARY:
+                raise NotNative("native columns have no such field")
+        return sinks
+
+    cdef int32_t slot(self, str role) except -2:
+        """The slot of a field by what it is for, or -1."""
+        item = self.format.fields.get(role)
+        return -1 if item is None else self.names[item.name]
+
+    cdef int64_t mask(self, str name) except? -1:
+        group = self.format.bits.get(name)
+        return 0 if group is None else group.mask
+
+    cdef int roles(self) except -1:
+        format = self.format
+        self.c.is_message = format.records is None
+        self.c.is_relative = format.magic > 0
+        self.c.base_offset, self.c.attributes = self.slot("base_offset"), self.slot("attributes")
+        self.c.last_delta = self.slot("last_offset_delta")
+        counted_by = "" if self.c.is_message else format.records.type.counted_by
+        self.c.count = self.names[counted_by] if counted_by else -1
+        self.c.base_timestamp, self.c.max_timestamp = self.slot("base_timestamp"), self.slot("max_timestamp")
+        highest = format.fields.get("max_timestamp")
+        self.c.max_relative_to = self.names[highest.relative_to] if highest is not None and highest.relative_to else -1
+        self.c.packed = self.names["value" if self.c.is_message else "payload"]
+        group = format.bits.get("compression")
+        self.codecs = format.codecs
+        self.codec_shift = 0 if group is None else group.shift
+        self.c.codec_mask, self.c.append_mask = self.mask("compression"), self.mask("timestamp_type")
+        for name, bits in format.bits.items():
+            if name not in ("compression", "timestamp_type"):
+                self.c.no_wrapper_mask |= bits.mask
+        if not self.c.is_message and self.c.base_timestamp < 0:
+            raise NotNative(f"{format.name} has no timestamp that others are relative to")
+        return 0
+
+    # ------------------------------------------------------------ records
+
+    cdef int records(self, object records) except -1:
+        cdef const tw_struct *s = self.c.record
+        cdef tw_sink *sinks = self.sinks_of(s)
+        cdef tw_sink *no_sinks = self.sinks_of(s)
+        cdef int32_t *idle = <int32_t *>self.memory(len(OF_RECORD) * sizeof(int32_t))
+        cdef Py_ssize_t index
+        self.c.sinks, self.c.no_sinks, self.c.idle = sinks, no_sinks, idle
+        names = [item.name for item in records.layout().root.items]
+        for index, name in enumerate(names):
+            if name == "offset":
+                sinks[index].slot = no_sinks[index].slot = TW_SLOT_OFFSET
+            elif name == "value":
+                sinks[index].slot = TW_SLOT_VALUE
+            self.c.has_flag |= s.items[index].form.flag_mask != 0
+            column = self.shape.root.child(name) if name in OF_RECORD else None
+            if column is not None:
+                self.sink(&sinks[index], column)
+        self.c.least = 1
+        if self.format.records is not None:
+            self.c.least = self.format.records.type.element.minimum
+        for name in OF_RECORD:
+            column = self.shape.root.child(name)
+            if column is not None and name not in names:
+                idle[self.c.idle_count] = self.shape.index(column)
+                self.c.idle_count += 1
+        tw_choose_ways(s, sinks, self.shape.columns)
+        tw_choose_ways(s, no_sinks, self.shape.columns)
+        flag = self.shape.root.child("tombstone")
+        self.c.tombstone = -1 if flag is None else self.shape.index(flag)
+        return self.inputs(records)
+
+    cdef int sink(self, tw_sink *sink, object column) except -1:
+        cdef tw_sink *inner
+        sink.column = self.shape.index(column)
+        sink.null_number = column.name == "timestamp"
+        if column.name == "headers":
+            inner = <tw_sink *>sink.inner
+            item = next(item for item in self.format.record.items if item.name == "headers")
+            fields = [field.name for field in item.type.element.struct.items]
+            for child in column.children[0].children:
+                inner[<Py_ssize_t>fields.index(child.name)].column = self.shape.index(child)
+        return 0
+
+    cdef int inputs(self, object records) except -1:
+        """The numbers that records need from their batch."""
+        from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
+
+        cdef dict registers = records.registers
+        cdef tw_input *inputs = <tw_input *>self.memory(len(registers) * sizeof(tw_input))
+        self.c.offset_base = registers.pop(OFFSET, -1)
+        self.c.timestamp_base, self.c.timestamp_scale = registers.pop(TIMESTAMP, -1), registers.pop(SCALE, -1)
+        self.c.inputs = inputs
+        for name, place in registers.items():
+            if name in self.names:
+                inputs[self.c.inputs_count].place, inputs[self.c.inputs_count].slot = place, self.names[name]
+                self.c.inputs_count += 1
+        return 0
+
+    # ------------------------------------------------------------ constants
+
+    cdef int constants(self, bint heads_only) except -1:
+        cdef tw_constant *constants = <tw_constant *>self.memory(len(self.shape.root.children) * sizeof(tw_constant))
+        self.c.constants = constants
+        for column in self.shape.root.children:
+            if heads_only or (column.name != "tombstone" and column.name not in OF_RECORD):
+                self.constant(&constants[self.c.constants_count], column, heads_only)
+                self.c.constants_count += 1
+        return 0
+
+    cdef int constant(self, tw_constant *c, object column, bint heads_only) except -1:
+        name = column.name
+        group = self.format.bits.get(name)
+        c.column = self.shape.index(column)
+        c.slot = c.test = -1
+        c.null_number = column.format == "tsm:UTC"
+        if name == "file":
+            self.file = c
+        elif name == "format":
+            c.number = word(self.words[name], self.format.name)
+        elif name in ("compression", "timestamp_type"):
+            self.named_bits(c, name, group)
+        elif name == "delete_horizon_ms":
+            c.number = -1
+            if "has_delete_horizon" in self.format.bits:
+                c.slot, c.test, c.needed = self.c.base_timestamp, self.c.attributes, self.mask("has_delete_horizon")
+        elif name in ("is_transactional", "is_control"):
+            if group is not None:
+                c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
+        elif name in DERIVED:
+            c.slot = self.c.head.items_count + DERIVED[name]
+            if name == "base_offset" and heads_only and self.c.is_message:  # of a wrapper: in what it has packed
+                c.test, c.unless = self.c.attributes, self.c.codec_mask
+        else:
+            c.slot, c.number = self.names.get("crc", -1) if name == "crc" else self.slot(name), -1
+            c.null_number = c.null_number or (name == "count" and c.slot < 0)
+        return 0
+
+    cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
+        """A constant whose bits have names, which are words of its column."""
+        cdef int32_t *numbers
+        cdef Py_ssize_t index
+        if group is None:  # a format without packing, or without timestamps
+            c.number = word(self.words[name], "none") if name == "compression" else -1
+            c.null_number = name == "timestamp_type"
+            return 0
+        if not group.values:
+            raise NotNative(f"the bits {name} of {self.format.name} have no names")
+        c.words = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
+        for index, value in enumerate(group.values):
+            numbers[index] = word(self.words[name], value.partition("-")[0])
+        c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
+        return 0
+
+
+cdef int32_t word(dict words, str text):
+    """The number of a text in a column of few different ones."""
+    return words.setdefault(text, len(words))

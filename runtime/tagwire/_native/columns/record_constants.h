@@ -1,0 +1,90 @@
+/* Columns that have one value for all records of a batch: worked out of its head, and written for many rows at once. */
+#ifndef TAGWIRE_RECORD_CONSTANTS_H
+#define TAGWIRE_RECORD_CONSTANTS_H
+
+#include "columns/record_walk.h"
+
+typedef struct {
+    int32_t column;
+    int32_t slot;           /* of the number; -1 where `number` is it */
+    int32_t test;           /* the slot of the bits that say whether it is null; -1 for never */
+    int32_t null_number;    /* whether -1 is null */
+    int64_t number;
+    int64_t mask;           /* of the number's bits; 0 for the number itself */
+    uint8_t shift;
+    int64_t needed, unless; /* null without the one bit, or with one of the others */
+    const int32_t *words;   /* of named bits: the number of each name among the column's words */
+} tw_constant;
+
+/* 1, 0 for null. */
+static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
+{
+    *x = c->slot < 0 ? c->number : slots[c->slot];
+    if (c->mask)
+        *x = (*x & c->mask) >> c->shift;
+    if (c->words != NULL)
+        *x = c->words[*x]; /* whose bits were checked */
+    if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
+        return 0;
+    return !(c->null_number && *x == -1);
+}
+
+static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
+{
+    for (; first < end && first & 7; first++)
+        tw_put_bit(bits, first, bit);
+    if (end - first >= 8) {
+        memset(bits + (first >> 3), bit ? 0xFF : 0, (size_t)((end - first) >> 3));
+        first += (end - first) & ~(int64_t)7;
+    }
+    for (; first < end; first++)
+        tw_put_bit(bits, first, bit);
+}
+
+/* Null for many rows of a column of numbers, or of bits. */
+static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
+{
+    const tw_buffers *b = frame->buffers + column;
+    size_t width = frame->columns[column].width;
+    tw_put_bits(b->valid, first, end, 0);
+    if (width)
+        memset(b->values + width * (size_t)first, 0, width * (size_t)(end - first));
+    else
+        tw_put_bits(b->values, first, end, 0);
+}
+
+/* One constant for the rows from `first` up to `end`, for which there is room. */
+static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
+{
+    uint8_t *values = frame->buffers[c->column].values;
+    int64_t x;
+    int32_t narrow;
+    if (first == end)
+        return 0;
+    if (!tw_constant_value(c, slots, &x)) {
+        tw_put_nulls(frame, c->column, first, end);
+        return 0;
+    }
+    if (frame->columns[c->column].kind == TW_COLUMN_BITS) {
+        tw_put_bits(values, first, end, x != 0);
+        return 0;
+    }
+    if (tw_put_number(frame, c->column, first, x) < 0)
+        return TW_REFUSED;
+    narrow = (int32_t)x;
+    switch (frame->columns[c->column].width) {
+    case 8:
+        for (; first < end; first++)
+            memcpy(values + 8 * first, &x, 8);
+        break;
+    case 4:
+        for (; first < end; first++)
+            memcpy(values + 4 * first, &narrow, 4);
+        break;
+    default:
+        memset(values + first, (uint8_t)x, (size_t)(end - first));
+    }
+    return 0;
+}
+
+#endif

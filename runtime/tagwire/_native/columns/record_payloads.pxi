@@ -1,0 +1,84 @@
+"""Messages out of the keys and values of records, as one more column beside theirs."""
+
+cdef extern from "columns/record_payloads.h" nogil:
+    int TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD
+    int tw_split_payloads(tw_frame *, int32_t, int32_t, int32_t, int, int64_t, tw_frame *)
+
+cdef dict PAYLOADS = {
+    "coordinator-key": TW_COORDINATOR_KEY,
+    "coordinator-value": TW_COORDINATOR_VALUE,
+    "metadata": TW_METADATA_RECORD,
+}
+
+
+@final
+cdef class Part(ArrowArray):
+    """One column of an array, as an array."""
+
+    cdef int32_t index
+
+    cdef int export(self, ArrowArray_c *array) except -1:
+        return check(tw_export_array((<Chunk>self.chunks[0]).frame, self.index, array))
+
+
+@final
+cdef class Joined(ArrowArray):
+    """The first columns of an array, and another array beside them."""
+
+    cdef int64_t kept
+    cdef ArrowArray other
+
+    cdef int export(self, ArrowArray_c *array) except -1:
+        cdef ArrowArray_c child
+        self.other.export(&child)
+        if tw_export_array((<Chunk>self.chunks[0]).frame, 0, array) < 0:
+            child.release(&child)
+            raise MemoryError
+        return check(tw_append_child(array, self.kept, &child))
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return export_stream(self.root, [self])
+
+
+cdef Part part(ArrowArray array, object column):
+    cdef Part made = Part()
+    made.shape, made.root, made.chunks = array.shape, column, array.chunks
+    made.index = array.shape.index(column)
+    return made
+
+
+def with_message(ArrowArray array, root, str kind, api_key, decode):
+    """The columns of `root` but for the last, and as the last what `decode(data, versions)` makes of the messages.
+
+    `kind` is that of the message: of records of coordinators and of metadata
+    logs those count whose type is `api_key`, each in its own version; of any
+    other message all values, and `versions` is None.
+    """
+    cdef Joined made = Joined()
+    cdef Chunk split = Chunk()
+    cdef tw_frame *frame = (<Chunk>array.chunks[0]).frame
+    cdef Shape shape
+    cdef int32_t control, key = -1, value = -1
+    cdef int64_t wanted = -1 if api_key is None else api_key
+    cdef int fault, how = PAYLOADS.get(kind, TW_PLAIN_PAYLOAD)
+    inner = array.root
+    if how == TW_PLAIN_PAYLOAD:
+        made.other = decode(part(array, inner.child("value")), None)
+    else:
+        control = array.shape.index(inner.child("is_control"))
+        if how != TW_METADATA_RECORD:
+            key = array.shape.index(inner.child("key"))
+        if how != TW_COORDINATOR_KEY:
+            value = array.shape.index(inner.child("value"))
+        body, version = Column("body", "z", nullable=True), Column("version", "i", nullable=True)
+        shape = Shape(Column("", "+s", children=(body, version)))
+        split.frame = shape.frame(frame.levels[0].length, MOST_BYTES)
+        with nogil:
+            fault = tw_split_payloads(frame, control, key, value, how, wanted, split.frame)
+            tw_complete(split.frame)
+        check(fault)
+        both = exported(shape, [split], False)
+        made.other = decode(part(both, body), part(both, version))
+    made.shape, made.chunks, made.root = array.shape, array.chunks, root
+    made.kept = len(root.children) - 1
+    return made

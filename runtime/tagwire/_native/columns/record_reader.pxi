@@ -1,0 +1,223 @@
+"""Batches of records into columns: the call around the loop."""
+
+
+cdef enum:
+    MOST_BYTES = 0x7FFFFFFF  # of one column of a frame
+
+
+@final
+cdef class RecordColumns:
+    """Gathers rows: of the batches in files that are walked over, and of values that Python puts in between.
+
+    `formats` is a `tagwire.records.FormatSet`. Raises NotNative.
+    """
+
+    cdef Shape shape
+    cdef list plans
+    cdef tw_batches b
+    cdef Chunk made
+    cdef dict words  # by column: its words, numbered
+    cdef object limits, unpacked, file
+    cdef int64_t guess
+    cdef list room  # bytes that the columns of the last frame took, as a guess at the next one's
+    cdef Spares spares
+
+    def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
+                  Spares spares not None):
+        self.shape = Shape(root)
+        self.words = {column.name: {} for column in root.children if column.is_words}
+        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats.formats]
+        self.tell_apart(formats)
+        self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
+        self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
+        self.limits = limits
+        self.guess = 0
+        self.room = []
+        self.spares = spares
+        self.frame()
+
+    cdef int tell_apart(self, formats) except -1:
+        """Which plan a batch has. Raises NotNative where more than magic bytes at their usual places say it."""
+        cdef RecordPlan plan
+        for plan in self.plans:
+            format, places = plan.format, plan.format.places
+            if format is formats.alone:
+                self.b.alone = &plan.c
+            elif format in formats.by_magic.values() and format.magic < TW_MAGICS:
+                self.b.plans[<Py_ssize_t>format.magic] = &plan.c
+            elif self.b.tried == NULL and places.length_is_varint and places.length_at == 8 and places.magic_behind == 4:
+                self.b.tried, self.b.tried_magic = &plan.c, format.magic
+                self.b.tried_zigzag = places.length_is_varint.zigzag
+            else:
+                raise NotNative(f"the engine can't tell {format.name} from other formats")
+        return 0
+
+    cdef int frame(self) except -1:
+        """Begin with empty columns."""
+        self.b.bytes = 0
+        self.made = Chunk()
+        self.made.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
+        if self.made.frame != NULL:
+            self.made.frame.most = MOST_BYTES
+            return 0
+        self.made.frame = self.b.w.frame = self.spares.owned(self.shape.frame(self.guess, MOST_BYTES))
+        for index, size in enumerate(self.room):
+            if size:
+                check(tw_make_room_for(self.made.frame, index, size))
+        return 0
+
+    # ------------------------------------------------------------ where it is
+
+    @property
+    def position(self):
+        """The batch that is next, or open."""
+        return self.b.position
+
+    @property
+    def index(self):
+        """Records of that batch that have been read."""
+        return self.b.index
+
+    @property
+    def last_offset(self):
+        """Of the last batch that was read to its end."""
+        return self.b.last_offset
+
+    def begin(self, str file, int64_t position, first_offset):
+        """Go on in another file; rows below `first_offset` are left out."""
+        self.name(file)
+        self.b.first_offset = INT64_MIN if first_offset is None else first_offset
+        self.b.last_offset = -1
+        self.leave(position, None)
+
+    cdef int name(self, object file) except -1:
+        """The file that rows come from."""
+        cdef RecordPlan plan
+        self.file = file
+        for plan in self.plans:
+            if plan.file != NULL:
+                plan.file.number = word(self.words["file"], file)
+        return 0
+
+    def leave(self, int64_t position, last_offset):
+        """Go on there: what was before it has been dealt with."""
+        self.b.is_open = False
+        self.b.index = 0
+        self.b.position = position
+        self.unpacked = None
+        if last_offset is not None:
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a batch may say more than 64 bits
+
+    # ------------------------------------------------------------ rows
+
+    def walk(self, data, int64_t start, int64_t end):
+        """Read the batches that begin before `end` in a window of the file that begins at `start`: "done", "full", or
+        why Python has to see to the next one: "refused" for what its format must refuse, "unclear" for what may well
+        be right. A batch that is cut off by the window is refused as well. While one is open, the window stays."""
+        cdef Py_buffer view
+        cdef int halt
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # positions are those of the file
+            self.b.size = start + view.len
+            self.b.end = min(end, self.b.size)
+            with nogil:
+                halt = tw_walk_batches(&self.b)
+            while halt == TW_PACKED:
+                halt = self.unpack()
+                if halt == 0:
+                    with nogil:
+                        halt = tw_walk_batches(&self.b)
+        finally:
+            PyBuffer_Release(&view)
+        if halt == TW_TOO_LONG and not len(self):
+            raise_fault(halt, "a record", 0, MOST_BYTES)
+        if halt == TW_NO_MEMORY:
+            raise MemoryError
+        if halt == TW_DONE:
+            return "done"
+        if halt == TW_FULL or halt == TW_TOO_LONG:
+            return "full"
+        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
+
+    cdef int unpack(self) except -100:
+        """Set out to read records that are packed. A fault where they do not unpack, or not within the limits."""
+        from tagwire.wire.compression import PackingFault, unpack_in_place
+
+        cdef const tw_record_plan *plan = self.b.plan
+        cdef int64_t size = self.b.head[plan.packed]
+        cdef int codec = (self.b.head[plan.attributes] & plan.codec_mask) >> self.plan().codec_shift
+        cdef const uint8_t *data
+        cdef int halt
+        if size < 0:
+            return TW_REFUSED
+        packed = PyMemoryView_FromMemory(<char *>self.b.w.spans[plan.packed], size, PyBUF_READ)
+        try:
+            self.unpacked = unpack_in_place(self.plan().codecs[codec], packed, self.limits)
+        except PackingFault:
+            return TW_REFUSED
+        finally:
+            packed.release()
+        if type(self.unpacked) is bytes:
+            data = <const uint8_t *>PyBytes_AsString(self.unpacked)
+        else:
+            data = <const uint8_t *>PyByteArray_AsString(self.unpacked)
+        size = len(self.unpacked)
+        if not plan.is_message:
+            return tw_open_records(&self.b, data, size)
+        with nogil:
+            halt = tw_open_wrapped(&self.b, data, size)
+        return halt
+
+    cdef RecordPlan plan(self):
+        cdef RecordPlan plan
+        for plan in self.plans:
+            if &plan.c == self.b.plan:
+                return plan
+
+    def put(self, values):
+        """A row of values by their names."""
+        cdef tw_frame *frame = self.made.frame
+        cdef int64_t row = frame.levels[0].length
+        check(tw_reserve(frame, 0, row + 1))
+        numbers = {name: word(words, values[name]) for name, words in self.words.items() if values[name] is not None}
+        self.shape.put(frame, 0, row, {**values, **numbers})
+        frame.levels[0].length = row + 1
+
+    def __len__(self):
+        return self.made.length()
+
+    @property
+    def is_full(self):
+        """Whether no more rows should be put in."""
+        return self.made.length() >= self.b.most_rows
+
+    def take(self):
+        """The rows so far as an array; the next ones go into another."""
+        cdef Chunk made = self.made
+        self.guess = min(made.length(), self.b.most_rows)
+        self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
+        for name, words in self.words.items():
+            made.frame.words[self.shape.index(self.shape.root.child(name))] = texts(words)
+        with nogil:
+            tw_complete(made.frame)
+        self.frame()
+        if "file" in self.words:
+            self.words["file"] = {}
+            self.name(self.file)
+        return exported(self.shape, [made], False)
+
+
+cdef tw_frame *texts(words) except NULL:
+    """A column of texts, complete."""
+    cdef Shape shape = Shape(Column("", "u"))
+    cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
+    try:
+        for row, text in enumerate(words):
+            shape.put(frame, 0, row, text)
+    except:
+        tw_drop_frame(frame)
+        raise
+    frame.levels[0].length = len(words)
+    tw_complete(frame)
+    return frame

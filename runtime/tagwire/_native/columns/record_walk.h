@@ -1,0 +1,348 @@
+/* Structs of record formats into columns: by the plan that objects are read by (plan.h, forms.h), without an object.
+ *
+ * A sink says where an item goes: into a column, into a slot that the loop over batches looks at, or nowhere. What is
+ * checked does not depend on it. Functions return 0 or a fault; a row that is refused is taken back whole.
+ */
+#ifndef TAGWIRE_RECORD_WALK_H
+#define TAGWIRE_RECORD_WALK_H
+
+#include "columns/columns.h"
+#include "engine/number_reading.h"
+#include "engine/utf8.h"
+
+#define TW_SLOTS 64
+
+typedef struct tw_sink tw_sink;
+struct tw_sink {
+    uint8_t way, width, base, scale;
+    int32_t column;       /* or -1 */
+    int32_t slot;         /* or -1 */
+    int32_t null_number;  /* whether -1 is a null of the column */
+    const tw_field *field;
+    const tw_sink *inner; /* of an array: the sinks of its elements' items */
+};
+
+typedef struct {
+    tw_reader r;          /* its registers are those of the struct that is being read */
+    tw_frame *frame;
+    const tw_crc32c_tables *crc32c, *crc32;
+    int64_t slots[TW_SLOTS];
+    const uint8_t *spans[TW_SLOTS]; /* where bytes are whose length is in the slot, -1 for null */
+    int flag;             /* the bit of the last number that has one of its own: a tombstone */
+} tw_record_reader;
+
+/* ---------------------------------------------------------------- values of columns */
+
+/* Puts a number into a column, whatever its width. */
+static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int64_t x)
+{
+    uint8_t *values = frame->buffers[column].values;
+    int32_t x32 = (int32_t)x;
+    switch (frame->columns[column].width) {
+    case 8:
+        memcpy(values + 8 * at, &x, 8);
+        return 0;
+    case 4:
+        memcpy(values + 4 * at, &x32, 4);
+        return x32 == x ? 0 : TW_REFUSED;
+    default:
+        values[at] = (uint8_t)x;
+        return x == (int8_t)x ? 0 : TW_REFUSED;
+    }
+}
+
+static inline int tw_sink_number(const tw_form *form, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
+{
+    int64_t base = w->r.known[form->base], sum;
+    if (k->slot < 0 && k->column < 0)
+        return 0;
+    x = (x & ~form->hidden) * w->r.known[form->scale];
+    if (TW_UNLIKELY(!tw_add(base, x, &sum)))
+        return TW_UNTRIED; /* more than 64 bits: an object would have it, a column can't */
+    if (k->slot >= 0)
+        w->slots[k->slot] = sum;
+    if (k->column < 0)
+        return 0;
+    if (TW_UNLIKELY(sum == -1) && k->null_number) {
+        tw_put_null(w->frame, k->column, at);
+        return 0;
+    }
+    return tw_put_number(w->frame, k->column, at, sum);
+}
+
+/* Text or bytes with their length, or null. */
+static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    tw_reader *r = &w->r;
+    int64_t size = tw_read_length(r, f->length);
+    const uint8_t *p = r->p;
+    if (TW_UNLIKELY(size < 0)) {
+        if (size != TW_NULL || !f->nullable)
+            return TW_REFUSED;
+        if (k->column >= 0)
+            tw_put_null(w->frame, k->column, at);
+    } else {
+        if (TW_UNLIKELY(size > f->longest || size > r->end - p))
+            return TW_REFUSED;
+        if (f->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
+            return TW_REFUSED;
+        r->p += size;
+    }
+    if (k->slot >= 0) {
+        w->slots[k->slot] = size;
+        w->spans[k->slot] = p;
+    }
+    return size < 0 || k->column < 0 ? 0 : tw_put_bytes(w->frame, k->column, at, p, size);
+}
+
+/* What an item has that is not there. */
+static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_form *form = f->form;
+    w->r.known[form->keep] = form->absent;
+    if (k->slot >= 0)
+        w->slots[k->slot] = form->is_number ? form->absent : TW_NULL;
+    if (k->column < 0)
+        return 0;
+    if (form->is_number)
+        return tw_put_number(w->frame, k->column, at, form->absent);
+    tw_put_null(w->frame, k->column, at); /* which is an empty list where none may be null */
+    return 0;
+}
+
+/* ---------------------------------------------------------------- structs and arrays */
+
+static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at);
+
+static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t count)
+{
+    tw_reader *r = &w->r;
+    tw_frame *frame = w->frame;
+    int32_t level = k->column < 0 ? -1 : frame->columns[k->column].inner;
+    int64_t base = level < 0 ? 0 : frame->levels[level].length, index = 0;
+    int fault = 0;
+    while (count < 0 ? r->p < r->end : index < count) {
+        if (level >= 0)
+            fault = tw_reserve(frame, level, base + index + 1);
+        if (fault == 0)
+            fault = tw_walk_struct(f->element->child, k->inner, w, base + index);
+        if (fault < 0)
+            return fault;
+        index++;
+    }
+    if (index == 0 && f->form->filled)
+        return TW_REFUSED;
+    if (level >= 0) {
+        frame->levels[level].length = base + index;
+        tw_put_offset(frame->buffers + k->column, at + 1, base + index);
+    }
+    return 0;
+}
+
+/* An array of structs: counted, or to the end of its extent. */
+static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_form *form = f->form;
+    tw_reader *r = &w->r;
+    int64_t count = -1;
+    if (form->ordered)
+        r->known[form->ordered] = INT64_MIN;
+    if (form->counted_by || f->length != TW_NO_LENGTH) {
+        count = form->counted_by ? r->known[form->counted_by] : tw_read_length(r, f->length);
+        if (count < 0 || count > r->end - r->p || count * f->element->minimum > r->end - r->p)
+            return TW_REFUSED;
+    }
+    return tw_walk_elements(f, k, w, at, count);
+}
+
+static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
+}
+
+/* A value in the extent that another item stated for it. */
+static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const uint8_t *around = w->r.end;
+    int64_t size = w->r.known[f->form->extent];
+    int fault;
+    if (size < 0 || size > around - w->r.p)
+        return TW_REFUSED;
+    w->r.end = w->r.p + size;
+    fault = tw_walk_value(f, k, w, at);
+    if (fault == 0 && w->r.p != w->r.end)
+        fault = TW_REFUSED;
+    w->r.end = around;
+    return fault;
+}
+
+static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_form *form = f->form;
+    const uint8_t *start = w->r.p;
+    int64_t x;
+    if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
+        return TW_REFUSED;
+    w->r.known[form->keep] = x;
+    if (form->is_checked && tw_check_number(form, x, w->r.known) < 0)
+        return TW_REFUSED;
+    if (form->flag_mask)
+        w->flag = (x & form->flag_mask) != 0;
+    if ((form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF) && tw_enter(form, &w->r, x, start) < 0)
+        return TW_REFUSED;
+    return tw_sink_number(form, k, w, at, x);
+}
+
+/* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
+static int tw_walk_sum(const tw_form *form, const tw_record_reader *w)
+{
+    const tw_crc32c_tables *tables = form->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
+    if (w->r.trusted)
+        return 0;
+    return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[form->sum] ? 0 : TW_REFUSED;
+}
+
+/* An item on which others depend, or it on them. */
+static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_form *form = f->form;
+    if (form->is_guarded && !tw_holds(form, w->r.known))
+        return tw_sink_absent(f, k, w, at);
+    if (form->sum && tw_walk_sum(form, w) < 0)
+        return TW_REFUSED;
+    if (form->is_number)
+        return tw_walk_number(f, k, w, at);
+    return form->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
+}
+
+/* ---------------------------------------------------------------- short ways */
+
+/* What is passed or bounds a struct is kept nowhere, and a number goes to a column of 64 bits, a slot, or nowhere. */
+static int tw_way_to(const tw_field *f, const tw_sink *k, int column_width)
+{
+    int way = tw_way_of(f);
+    if ((way == TW_PASS || way == TW_BOUNDS) && (k->slot >= 0 || k->column >= 0))
+        return TW_ANY_WAY;
+    return way == TW_NUMBER && k->column >= 0 && column_width != 8 ? TW_ANY_WAY : way;
+}
+
+/* Completes the sinks of a struct, whose columns and slots are chosen. */
+static void tw_choose_ways(const tw_struct *s, tw_sink *sinks, const tw_column *columns)
+{
+    for (Py_ssize_t index = 0; index < s->items_count; index++) {
+        tw_sink *k = sinks + index;
+        const tw_field *f = k->field = s->items + index;
+        k->way = (uint8_t)tw_way_to(f, k, k->column < 0 ? 0 : columns[k->column].width);
+        k->width = tw_width[f->kind];
+        k->base = f->form->base;
+        k->scale = f->form->scale;
+        if (k->inner != NULL)
+            tw_choose_ways(f->element->child, (tw_sink *)k->inner, columns);
+    }
+}
+
+static inline int tw_keep_sum(const tw_sink *k, tw_record_reader *w, int64_t at, uint64_t bits)
+{
+    int64_t sum;
+    if (TW_UNLIKELY(!tw_add(w->r.known[k->base], tw_from_zigzag(bits) * w->r.known[k->scale], &sum)))
+        return TW_UNTRIED; /* as in tw_sink_number */
+    if (k->slot >= 0)
+        w->slots[k->slot] = sum;
+    if (k->column < 0)
+        return 0;
+    if (TW_UNLIKELY(sum == -1) && k->null_number)
+        tw_put_null(w->frame, k->column, at);
+    else
+        memcpy(w->frame->buffers[k->column].values + 8 * at, &sum, 8);
+    return 0;
+}
+
+static inline int tw_keep_bytes(const tw_sink *k, tw_record_reader *w, int64_t at, const uint8_t *p, int64_t size)
+{
+    if (k->slot >= 0) {
+        w->slots[k->slot] = size;
+        w->spans[k->slot] = p;
+    }
+    if (k->column < 0)
+        return 0;
+    if (TW_LIKELY(size >= 0))
+        return tw_put_bytes(w->frame, k->column, at, p, size);
+    tw_put_null(w->frame, k->column, at);
+    return 0;
+}
+
+static int tw_walk_any_way(const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_field *f = k->field;
+    int64_t x;
+    if (!f->form->is_usual)
+        return tw_walk_item(f, k, w, at);
+    if (!f->form->is_number)
+        return tw_walk_value(f, k, w, at);
+    if (tw_read_number(f, &w->r, &x) < 0)
+        return TW_REFUSED;
+    w->r.known[f->form->keep] = x;
+    return tw_sink_number(f->form, k, w, at, x);
+}
+
+/* The items of a struct, each to its sink. The place is kept in variables: what is written might else be it. */
+static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
+{
+    const uint8_t *around = w->r.end, *p = w->r.p, *end = around;
+    for (const tw_sink *k = sinks, *last = k + s->items_count; k < last; k++) {
+        uint64_t bits = 0;
+        int64_t size;
+        int fault = 0;
+        if (k->way == TW_PASS) {
+            if (TW_UNLIKELY(end - p < k->width))
+                return TW_REFUSED;
+            p += k->width;
+            continue;
+        }
+        if (k->way == TW_ANY_WAY || (k->way == TW_LIST && !(p < end && *p == 0))) {
+            w->r.p = p;
+            w->r.end = end;
+            fault = tw_walk_any_way(k, w, at);
+            if (TW_UNLIKELY(fault < 0))
+                return fault;
+            p = w->r.p;
+            end = w->r.end;
+            continue;
+        }
+        p = tw_pass_varint(p, end, k->way == TW_NUMBER && k->field->bits == 64 ? 10 : 5, &bits);
+        if (TW_UNLIKELY(p == NULL))
+            return TW_REFUSED;
+        if (k->way == TW_NUMBER) {
+            if (TW_UNLIKELY(bits >> 32) && k->field->bits == 32)
+                return TW_REFUSED;
+            fault = tw_keep_sum(k, w, at, bits);
+        } else if (k->way == TW_LIST) {
+            if (k->field->form->filled)
+                return TW_REFUSED;
+            if (k->column >= 0)
+                tw_put_offset(w->frame->buffers + k->column, at + 1,
+                              w->frame->levels[w->frame->columns[k->column].inner].length);
+        } else {
+            size = tw_from_zigzag(bits);
+            if (TW_UNLIKELY(size < 0 && (size != TW_NULL || k->way == TW_BOUNDS || !k->field->nullable)))
+                return TW_REFUSED;
+            if (TW_UNLIKELY(size > end - p || (k->way == TW_BYTES && size > k->field->longest)))
+                return TW_REFUSED;
+            if (k->way == TW_BOUNDS)
+                end = p + size;
+            else {
+                fault = tw_keep_bytes(k, w, at, p, size);
+                p += size < 0 ? 0 : size;
+            }
+        }
+        if (TW_UNLIKELY(fault < 0))
+            return fault;
+    }
+    if (TW_UNLIKELY(s->enclosed && p != end))
+        return TW_REFUSED;
+    w->r.p = p;
+    w->r.end = around;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,79 @@
+# cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The native engine: messages to bytes and back by a plan of their layout, without Python calls for each field.
+
+Written once for all messages, users' own too: its only input is a `tagwire.layout.Layout`. The hot loops are C, in
+`*.h`; what runs once for a plan, once for a call, or rarely, is Cython, in `*.pxi`. Read
+docs/engine.md first.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from _thread import RLock
+from types import MemberDescriptorType, NoneType
+from zlib import crc32
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cython cimport final, no_gc_clear
+
+from tagwire.wire.buffers import as_bytes, bytes_and_view
+from tagwire.errors import TagwireError
+from tagwire.layout import (
+    COMPACT,
+    DEFAULT_STRUCT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Checksum,
+    Count,
+    Extent,
+    Fixed,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    Varint,
+)
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.base import Message, Struct, decoded, same
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.uuids import DEFAULT_UUID
+from tagwire.wire.varint import UVARINT_MAX
+from tagwire.wire.types import WIRE_TYPES
+
+__all__ = [
+    "Codec",
+    "Elements",
+    "Gathering",
+    "NotNative",
+    "Plan",
+    "append_method",
+    "construct_natively",
+    "from_json",
+    "from_json_text",
+    "install_methods",
+    "is_identical",
+    "to_json",
+    "to_json_text",
+]
+
+cdef int TAG_MAX = 0xFFFF  # of the draft dialect
+cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
+cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look into a dict
+cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
+
+include "engine/kinds.pxi"
+include "engine/declarations.pxi"
+include "engine/plain.pxi"
+include "engine/slots.pxi"
+include "engine/plan.pxi"
+include "engine/lazy_struct.pxi"
+include "engine/framing.pxi"
+include "engine/serializer.pxi"
+include "engine/elements.pxi"
+include "engine/calls.pxi"
+include "engine/data_class.pxi"
+include "engine/json.pxi"
+include "engine/gathering.pxi"
+
+cdef Shared SHARED = Shared()

@@ -1,0 +1,182 @@
+/* A data class as its objects are made, compared and shown: its slots in their order, with their defaults.
+ *
+ * Built once for a class by data_class.pxi, never changed after. Pointers to Python objects are borrowed: the `DataClass`
+ * that owns these structs keeps what they point to, and its class keeps that for good.
+ */
+#ifndef TAGWIRE_DATA_CLASS_H
+#define TAGWIRE_DATA_CLASS_H
+
+#include "engine/defaults.h"
+
+/* What a constructor makes of an argument. */
+enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
+
+typedef struct {
+    Py_ssize_t slot;
+    PyObject *name;       /* interned */
+    PyObject *shown;      /* the name as `repr` has it: `name=` */
+    PyObject *fresh;      /* what a fresh object holds */
+    PyObject *parameter;  /* the default of the constructor's parameter */
+    uint8_t takes;        /* a tw_takes */
+} tw_attribute;
+
+#define TW_MOST_ATTRIBUTES 128 /* of a class that C constructs: they stand on the stack */
+
+typedef struct {
+    tw_class made;
+    Py_ssize_t count;
+    const tw_attribute *attributes;
+    PyObject *opening;    /* of `repr`: `Name(` */
+    PyObject *init;       /* the constructor that C stands for; NULL for a class that Python constructs */
+} tw_data_class;
+
+/* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
+static const tw_data_class *tw_data_class_of(PyTypeObject *cls);
+static const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
+static int tw_same_odd_arrays(PyObject *one, PyObject *other);
+
+/* What an attribute holds: a new reference. An empty slot is for the class's descriptor to say. */
+static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
+{
+    PyObject *value = TW_SLOT(object, a->slot);
+    if (TW_UNLIKELY(value == NULL))
+        return PyObject_GetAttr(object, a->name);
+    Py_INCREF(value);
+    return value;
+}
+
+/* ---------------------------------------------------------------- constructing */
+
+/* The value for a slot: a new reference, of what the constructor's text makes of its argument. */
+static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
+{
+    switch (a->takes) {
+    case TW_TAKES_ARRAY_OR_NULL:
+        if (argument == Py_None)
+            break;
+        /* fall through */
+    case TW_TAKES_ARRAY:
+        if (!PyTuple_CheckExact(argument))
+            return PySequence_Tuple(argument);
+        break;
+    case TW_TAKES_STRUCT:
+        if (argument == a->parameter)
+            return PyObject_CallNoArgs((PyObject *)Py_TYPE(a->fresh));
+        break;
+    case TW_TAKES_UUID:
+        if (argument == a->parameter)
+            argument = a->fresh;
+        break;
+    }
+    Py_INCREF(argument);
+    return argument;
+}
+
+/* Where a class has the attribute of this name, looked for from `next` on; -1 where it has none. */
+static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
+{
+    if (TW_LIKELY(next < c->count && c->attributes[next].name == name))
+        return next;
+    for (Py_ssize_t index = 0; index < c->count; index++)
+        if (c->attributes[index].name == name)
+            return index;
+    for (Py_ssize_t index = 0; index < c->count; index++) /* a name that was put together, not written in code */
+        if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
+            return index;
+    return -1;
+}
+
+/* An object whose slots are not set yet, and which the garbage collector does not know yet. */
+static inline PyObject *tw_unfilled_object(const tw_data_class *c)
+{
+#ifndef Py_LIMITED_API
+    if (TW_LIKELY(c->made.slots_size))
+        return PyObject_GC_New(PyObject, c->made.cls);
+#endif
+    PyObject *object = c->made.alloc(c->made.cls, 0);
+    if (object != NULL)
+        PyObject_GC_UnTrack(object);
+    return object;
+}
+
+/* An object of these arguments, borrowed, one for each attribute; NULL for those that were not given. */
+static PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
+{
+    PyObject *object = tw_unfilled_object(c);
+    const tw_attribute *a = c->attributes, *end = a + c->count;
+    if (object == NULL)
+        return NULL;
+    for (; a < end; a++, arguments++) {
+        PyObject *value = tw_taken_argument(a, *arguments == NULL ? a->parameter : *arguments);
+        if (TW_UNLIKELY(value == NULL))
+            break;
+        TW_SLOT(object, a->slot) = value;
+    }
+    if (TW_LIKELY(a == end)) {
+        PyObject_GC_Track(object);
+        return object;
+    }
+    for (; a < end; a++)
+        TW_SLOT(object, a->slot) = NULL;
+    PyObject_GC_Track(object); /* as its deallocation expects */
+    Py_DECREF(object);
+    return NULL;
+}
+
+/* Put keyword arguments where their attributes are: 0, or -1 where one is no attribute's. */
+static int tw_place_arguments(const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
+{
+    Py_ssize_t count = names == NULL ? 0 : TW_TUPLE_SIZE(names), next = 0;
+    memset(placed, 0, c->count * sizeof(PyObject *));
+    for (Py_ssize_t index = 0; index < count; index++) {
+        Py_ssize_t at = tw_find_attribute(c, TW_TUPLE_GET(names, index), next);
+        if (at < 0)
+            return -1;
+        placed[at] = args[index];
+        next = at + 1;
+    }
+    return 0;
+}
+
+#ifndef Py_LIMITED_API
+/* A call of the class that C does not take: as every other class is called. */
+static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    PyObject *made = NULL, *all = PyTuple_New(count), *named = PyDict_New();
+    int failed = all == NULL || named == NULL;
+    for (Py_ssize_t index = 0; !failed && index < count; index++)
+        PyTuple_SET_ITEM(all, index, Py_NewRef(args[index]));
+    for (Py_ssize_t index = 0; !failed && names != NULL && index < PyTuple_GET_SIZE(names); index++)
+        failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, index), args[count + index]) < 0;
+    if (!failed)
+        made = PyType_Type.tp_call(cls, all, named);
+    Py_XDECREF(all);
+    Py_XDECREF(named);
+    return made;
+}
+
+/* Call a class: what `type.__call__` does with the constructor that the class was generated with. */
+static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    PyObject *placed[TW_MOST_ATTRIBUTES];
+    Py_ssize_t count = PyVectorcall_NARGS(flags);
+    if (TW_UNLIKELY(c == NULL || count || init != c->init || ((PyTypeObject *)cls)->tp_new != PyBaseObject_Type.tp_new ||
+                    tw_place_arguments(c, args, names, placed) < 0))
+        return tw_construct_usually(cls, args, count, names);
+    return tw_object_of(c, placed);
+}
+
+/* As Cython has a function that is called by vector. */
+typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
+
+static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
+{
+    ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
+}
+#  define TW_CONSTRUCTS 1
+#else
+#  define TW_CONSTRUCTS 0
+#endif
+
+#endif

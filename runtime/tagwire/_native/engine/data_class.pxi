@@ -1,0 +1,366 @@
+"""What all objects of data classes do without an engine's plan: being constructed, compared, shown and copied.
+
+`Struct` has these as Python functions. With the native engine `Struct` gets the methods of this file in their place,
+once, and a generated class is constructed by C. Each method asks for the `DataClass` of the object's class; where there
+is none (a class with attributes or comparisons of its own), the Python function answers.
+"""
+
+cdef extern from "engine/data_class.h":
+    int TW_CONSTRUCTS, TW_MOST_ATTRIBUTES
+    int TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID
+    ctypedef struct tw_attribute:
+        Py_ssize_t slot
+        PyObject *name
+        PyObject *shown
+        PyObject *fresh
+        PyObject *parameter
+        uint8_t takes
+    ctypedef struct tw_data_class:
+        tw_class made
+        Py_ssize_t count
+        const tw_attribute *attributes
+        PyObject *opening
+        PyObject *init
+    ctypedef PyObject *(*tw_construct_call)(PyObject *, PyObject **, size_t, PyObject *)
+    PyObject *tw_construct(const tw_data_class *, PyObject *, PyObject *, PyObject **, size_t, PyObject *)
+    void tw_set_construct(PyObject *, tw_construct_call)
+    int tw_place_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
+    PyObject *tw_object_of(const tw_data_class *, PyObject **)
+    object tw_attribute_of(PyObject *, const tw_attribute *)
+
+cdef extern from "engine/same.h":
+    int TW_EQUAL, TW_IDENTICAL
+    ctypedef struct tw_comparing:
+        int sameness
+        PyTypeObject *cls
+        const tw_data_class *c
+    int tw_same(tw_comparing *, object, object) except -1
+    int tw_same_structs(tw_comparing *, const tw_data_class *, object, object) except -1
+
+cdef extern from "Python.h":
+    int enter_recursion "Py_EnterRecursiveCall"(const char *) except -1
+    void leave_recursion "Py_LeaveRecursiveCall"()
+
+cdef extern from "engine/shown.h":
+    ctypedef struct tw_showing:
+        tw_comparing t
+        PyObject *texts
+        PyObject *opening
+        PyObject *closing
+        PyObject *lonely
+        PyObject *comma
+        PyObject *itself
+    int tw_show(tw_showing *, object) except -1
+
+cdef str DATA_CLASS = "_data_class"
+cdef str INIT = "__init__"
+cdef str EQ = "__eq__"
+cdef str REPR = "__repr__"
+cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of others
+
+
+@final
+@no_gc_clear
+cdef class DataClass:
+    """One data class; `is_plain` where C may go by its slots."""
+
+    cdef tw_data_class c
+    cdef PyObject *cls
+    cdef list kept
+    cdef bint is_plain
+
+    def __cinit__(self, cls):
+        self.cls = <PyObject *>cls
+        self.kept = []
+        try:
+            self.learn(cls)
+        except (NotNative, TypeError, AttributeError):
+            self.is_plain = False
+
+    cdef int learn(self, object cls) except -1:
+        check_class(cls)
+        names = cls.__slots__
+        if type(names) is not tuple or set(names) != set(slot_names(cls)) or cls.__dictoffset__:
+            raise NotNative(f"{cls.__name__} has attributes beside its slots")
+        cdef object init = cls.__init__
+        cdef object fresh = cls()
+        cdef dict rows = {row.name: row for row in cls.FIELDS}
+        cdef dict parameters = getattr(init, "__kwdefaults__", None) or {}
+        cdef Block block = Block(len(names) * sizeof(tw_attribute))
+        cdef tw_attribute *attributes = <tw_attribute *>block.at
+        cdef Py_ssize_t index
+        for index, name in enumerate(names):
+            value = getattr(fresh, name)
+            parameter = parameters.get(name, value)
+            shown = f"{name}="
+            self.kept += [name, value, parameter, shown]
+            attributes[index].slot = checked_slot(cls, name)
+            attributes[index].name = <PyObject *>name
+            attributes[index].shown = <PyObject *>shown
+            attributes[index].fresh = <PyObject *>value
+            attributes[index].parameter = <PyObject *>parameter
+            attributes[index].takes = takes(rows.get(name), parameter)
+        opening = f"{cls.__name__}("
+        self.kept += [block, fresh, opening]
+        self.c.made = class_of(cls)
+        self.c.count = len(names)
+        self.c.attributes = attributes
+        self.c.opening = <PyObject *>opening
+        self.is_plain = True
+        return 0
+
+    cdef int stand_for(self, object cls, object init) except -1:
+        """Construct the class by C in the place of `init`, where the text of that says what C does."""
+        names = cls.__slots__
+        code = init.__code__
+        if not TW_CONSTRUCTS or not self.is_plain or len(names) > TW_MOST_ATTRIBUTES or type(cls) is not type:
+            return 0
+        if code.co_argcount != 1 or set(init.__kwdefaults__ or ()) != set(names) or code.co_kwonlyargcount != len(names):
+            return 0
+        self.kept.append(init)
+        self.c.init = <PyObject *>init
+        tw_set_construct(<PyObject *>cls, construct)
+        return 0
+
+
+cdef int takes(object row, object parameter) except -1:
+    """What the constructor makes of the argument for a field, None for unknown tags: see `data_view`."""
+    if row is None:
+        return TW_TAKES_ANY
+    if parameter is DEFAULT_STRUCT:
+        return TW_TAKES_STRUCT
+    if parameter is DEFAULT_UUID:
+        return TW_TAKES_UUID
+    if row.type.startswith("[]"):
+        return TW_TAKES_ARRAY_OR_NULL if row.nullable or parameter is None else TW_TAKES_ARRAY
+    return TW_TAKES_ANY
+
+
+cdef DataClass data_class(PyTypeObject *cls):
+    """The data class of a class below `Struct`; made when it is first asked for, and never again."""
+    cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
+    if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
+        return <DataClass>found
+    owner = <object><PyObject *>cls
+    with DATA_CLASS_LOCK:
+        made = vars(owner).get(DATA_CLASS)
+        if made is None:
+            made = DataClass(owner)
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # its first object may have made one
+            if found_meanwhile is not None:
+                return <DataClass>found_meanwhile
+            type.__setattr__(owner, DATA_CLASS, made)
+    return <DataClass>made
+
+
+cdef const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
+    """What C may compare objects of a class by; NULL where Python does."""
+    cdef DataClass found
+    if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
+        return NULL
+    found = data_class(cls)
+    return &found.c if found.is_plain else NULL
+
+
+cdef const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
+    """What C may show objects of a class by; NULL where Python does."""
+    cdef DataClass found
+    if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
+        return NULL
+    found = data_class(cls)
+    return &found.c if found.is_plain else NULL
+
+
+cdef int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
+    """Arrays of other classes than tuple and list, which may have elements and lengths of their own making."""
+    return bool(PYTHON_SAME(one, other))
+
+
+cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject *names) noexcept:
+    cdef PyObject *found = tw_class_attribute(<PyTypeObject *>cls, <PyObject *>DATA_CLASS)
+    cdef const tw_data_class *c = NULL
+    if found != NULL and Py_TYPE(<object>found) == DATA_CLASS_TYPE and (<DataClass>found).cls == cls:
+        c = &(<DataClass>found).c
+    return tw_construct(c, tw_class_attribute(<PyTypeObject *>cls, <PyObject *>INIT), cls, args, flags, names)
+
+
+def construct_natively(cls, init):
+    """Let C construct the objects of a generated class in the place of `init`, where it can."""
+    data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
+
+
+# ---------------------------------------------------------------- methods of `Struct`
+
+
+cdef object eq(object struct, object other):
+    if type(struct) is not type(other):
+        return NotImplemented
+    cdef tw_comparing t
+    cdef DataClass c = data_class(Py_TYPE(struct))
+    if not c.is_plain:
+        return PYTHON_EQ(struct, other)
+    t.sameness = TW_EQUAL
+    t.cls = Py_TYPE(struct)
+    t.c = &c.c if data_class_of(t.cls) != NULL else NULL
+    return bool(tw_same_structs(&t, &c.c, struct, other))
+
+
+def is_identical(struct, other):
+    """Whether two structs are equal and hold values of the same types; a view is one with its bytes."""
+    cdef tw_comparing t
+    t.sameness = TW_IDENTICAL
+    t.cls = NULL
+    t.c = NULL
+    return bool(tw_same(&t, struct, other))
+
+
+cdef object represent(object struct, object nothing):
+    if shown_class_of(Py_TYPE(struct)) == NULL:
+        return PYTHON_REPR(struct)
+    cdef tw_showing s
+    cdef list texts = []
+    s.t.sameness = TW_EQUAL
+    s.t.cls = NULL
+    s.t.c = NULL
+    s.texts = <PyObject *>texts
+    s.opening, s.closing = <PyObject *>OPENING, <PyObject *>CLOSING
+    s.lonely, s.comma, s.itself = <PyObject *>LONELY, <PyObject *>COMMA, <PyObject *>ITSELF
+    tw_show(&s, struct)
+    return "".join(texts)
+
+
+cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef DataClass c = data_class(Py_TYPE(struct))
+    cdef PyObject *placed[128]
+    cdef Py_ssize_t index
+    cdef list held = []
+    init = tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT)
+    if count or c.c.init == NULL or init != c.c.init or tw_place_arguments(&c.c, args, names, placed) < 0:
+        return PYTHON_REPLACE(struct, *[<object>args[index] for index in range(count)], **named(args + count, names))
+    for index in range(c.c.count):
+        if placed[index] == NULL:
+            value = tw_attribute_of(<PyObject *>struct, &c.c.attributes[index])
+            held.append(value)
+            placed[index] = <PyObject *>value
+    return taken(tw_object_of(&c.c, placed))
+
+
+cdef dict named(PyObject **args, PyObject *names):
+    if names == NULL:
+        return {}
+    return {name: <object>args[index] for index, name in enumerate(<tuple>names)}
+
+
+cdef object deep_copy(object struct, object memo):
+    cdef DataClass c = data_class(Py_TYPE(struct))
+    cdef PyObject *placed[128]
+    cdef list held = []
+    cdef Py_ssize_t index
+    if c.c.init == NULL or tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT) != c.c.init:
+        return PYTHON_DEEP_COPY(struct, memo)
+    enter_recursion(" while a struct is copied")
+    try:
+        for index in range(c.c.count):
+            value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
+            held.append(value)
+            placed[index] = <PyObject *>value
+    finally:
+        leave_recursion()
+    return taken(tw_object_of(&c.c, placed))
+
+
+cdef object deep_value(object value, object memo):
+    """A deep copy of what an attribute or an array holds."""
+    if is_atomic(value):
+        return value
+    if type(value) is tuple:
+        return deep_array(value, memo)
+    if tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) != <PyObject *>NATIVE_DEEP_COPY:
+        return value.tobytes() if type(value) is memoryview else deepcopy(value, memo)
+    found = memo.get(id(value))
+    if found is None:
+        found = memo[id(value)] = deep_copy(value, memo)
+        memo.setdefault(id(memo), []).append(value)  # as `copy` has it: an id is one object's while that is alive
+    return found
+
+
+cdef object deep_array(tuple array, object memo):
+    found = memo.get(id(array))
+    if found is None:
+        for element in array:
+            if not is_atomic(element):
+                break
+        else:
+            return array
+        found = memo[id(array)] = tuple([deep_value(element, memo) for element in array])
+        memo.setdefault(id(memo), []).append(array)
+    return found
+
+
+cdef inline bint is_atomic(object value):
+    """Whether copies share it: what cannot be changed."""
+    cls = type(value)
+    return cls is int or cls is str or cls is bytes or value is None or cls is bool or cls is float or value is NO_TAGS
+
+
+cdef object reduce(object message, object nothing):
+    """By its encoded bytes, where these carry everything: values of other types than are decoded would be lost."""
+    cls = type(message)
+    version = cls.VERSIONS.highest
+    try:
+        data = message.encode(version)
+        if is_identical(message, cls.decode(data, version)):
+            return decoded, (cls, version, data)
+    except TagwireError:
+        pass
+    return PYTHON_REDUCE(message)
+
+
+# ---------------------------------------------------------------- in their places
+
+cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", ITSELF = "(...)", DEEP_COPY = "__deepcopy__"
+cdef PyTypeObject *DATA_CLASS_TYPE = <PyTypeObject *><PyObject *>DataClass
+cdef object PYTHON_SAME = same
+cdef object PYTHON_EQ = Struct.__eq__
+cdef object PYTHON_REPR = Struct.__repr__
+cdef object PYTHON_REPLACE = Struct.replace
+cdef object PYTHON_DEEP_COPY = Struct.__deepcopy__
+cdef object PYTHON_REDUCE = Struct.__reduce__
+cdef PyMethodDef EQ_METHOD, REPR_METHOD, REPLACE_METHOD, DEEP_COPY_METHOD, REDUCE_METHOD
+EQ_METHOD.ml_name = "__eq__"
+EQ_METHOD.ml_meth = <void *>eq
+EQ_METHOD.ml_flags = METH_O
+EQ_METHOD.ml_doc = b"__eq__($self, other, /)\n--\n\nWhether both are of one class and hold the same."
+REPR_METHOD.ml_name = "__repr__"
+REPR_METHOD.ml_meth = <void *>represent
+REPR_METHOD.ml_flags = METH_NOARGS
+REPR_METHOD.ml_doc = b"__repr__($self, /)\n--\n\nThe call that makes this struct, without what is a default."
+REPLACE_METHOD.ml_name = "replace"
+REPLACE_METHOD.ml_meth = <void *>replace
+REPLACE_METHOD.ml_flags = METH_FASTCALL | METH_KEYWORDS
+REPLACE_METHOD.ml_doc = (
+    b"replace($self, /, **changes)\n--\n\n"
+    b"A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."
+)
+DEEP_COPY_METHOD.ml_name = "__deepcopy__"
+DEEP_COPY_METHOD.ml_meth = <void *>deep_copy
+DEEP_COPY_METHOD.ml_flags = METH_O
+DEEP_COPY_METHOD.ml_doc = b"__deepcopy__($self, memo, /)\n--\n\nA copy that shares nothing that can be changed."
+REDUCE_METHOD.ml_name = "__reduce__"
+REDUCE_METHOD.ml_meth = <void *>reduce
+REDUCE_METHOD.ml_flags = METH_NOARGS
+REDUCE_METHOD.ml_doc = b"__reduce__($self, /)\n--\n\nWhat pickle keeps: the encoded bytes, or the fields that differ from defaults."
+
+cdef object NATIVE_EQ = descriptor(Struct, &EQ_METHOD)
+cdef object NATIVE_REPR = descriptor(Struct, &REPR_METHOD)
+cdef object NATIVE_DEEP_COPY = descriptor(Struct, &DEEP_COPY_METHOD)
+
+
+def install_methods():
+    """Give `Struct` and `Message` the methods of this file."""
+    if Struct.__eq__ is not NATIVE_EQ:
+        Message.__reduce__ = descriptor(Message, &REDUCE_METHOD)
+        Struct.replace = Struct.__replace__ = descriptor(Struct, &REPLACE_METHOD)
+        Struct.__deepcopy__ = NATIVE_DEEP_COPY
+        Struct.__repr__ = NATIVE_REPR
+        Struct.__eq__ = NATIVE_EQ

@@ -1,0 +1,345 @@
+/* The hot loop of decoding: structs, arrays and tag sections, from bytes into the slots of new objects.
+ *
+ * A function returns a new reference, or NULL for a fault. An object that is given up half made is freed as it is: a
+ * slot that was not set is NULL, which deallocation and the collector know.
+ */
+#ifndef TAGWIRE_DECODE_H
+#define TAGWIRE_DECODE_H
+
+#include "engine/defaults.h"
+#include "engine/values.h"
+
+static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
+static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r);
+
+/* ---------------------------------------------------------------- tag sections */
+
+static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_t size)
+{
+    PyObject *key, *data;
+    int failed;
+    if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
+        return -1;
+    if (*unknown == NULL && (*unknown = PyDict_New()) == NULL)
+        return -1;
+    key = PyLong_FromLongLong(tag);
+    data = PyBytes_FromStringAndSize((const char *)r->p, (Py_ssize_t)size);
+    failed = key == NULL || data == NULL || PyDict_SetItem(*unknown, key, data) < 0;
+    Py_XDECREF(key);
+    Py_XDECREF(data);
+    r->p += size;
+    return failed ? -1 : 0;
+}
+
+/* The value of one tagged field of `size` bytes, into its slot or among the unknown ones. */
+static int tw_read_tag(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown, int64_t tag, int64_t size)
+{
+    if (size < 0 || size > r->end - r->p)
+        return -1;
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
+        if (f->tag == tag) {
+            const uint8_t *around = r->end;
+            PyObject *value;
+            r->end = r->p + size;
+            value = tw_read_value(f, r);
+            if (value == NULL)
+                return -1;
+            TW_SLOT(object, f->slot) = value;
+            if (r->p != r->end)
+                return -1;
+            r->end = around;
+            return 0;
+        }
+    }
+    return tw_keep_unknown(r, unknown, tag, size);
+}
+
+static int tw_read_tagged_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
+{
+    int64_t count = tw_read_uvarint(r), last = -1;
+    if (count < 0)
+        return -1;
+    for (; count > 0; count--) {
+        int64_t tag = tw_read_uvarint(r), size;
+        if (tag <= last)
+            return -1;
+        last = tag;
+        size = tw_read_uvarint(r);
+        if (tw_read_tag(s, r, object, unknown, tag, size) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int tw_read_optional_buffer(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
+{
+    int64_t size, tag, last = -1;
+    while ((size = tw_read_length(r, s->entry_length)) > 0) {
+        if (r->end - r->p < 2)
+            return -1;
+        tag = tw_get16(r->p);
+        r->p += 2;
+        size -= s->counts_tag ? 2 : 0;
+        if (tag <= last || size < 1 || tw_read_tag(s, r, object, unknown, tag, size) < 0)
+            return -1;
+        last = tag;
+    }
+    return size < 0 ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+static inline int tw_fill_in(const tw_struct *s, PyObject *object, int untracked)
+{
+    for (const tw_field *f = s->filled, *end = f + s->filled_count; f < end; f++)
+        if (TW_SLOT(object, f->slot) == NULL && (TW_SLOT(object, f->slot) = tw_default(f, untracked)) == NULL)
+            return -1;
+    return 0;
+}
+
+static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *object)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        PyObject *value;
+        if (TW_UNLIKELY(r->end - r->p < f->run))
+            return -1;
+        switch (f->kind) {
+        case TW_INT32:
+            value = tw_new_int(r->shared, (int32_t)tw_get32(r->p));
+            r->p += 4;
+            break;
+        case TW_INT16:
+            value = tw_new_int(r->shared, (int16_t)tw_get16(r->p));
+            r->p += 2;
+            break;
+        case TW_INT64:
+            value = tw_new_int(r->shared, (int64_t)tw_get64(r->p));
+            r->p += 8;
+            break;
+        case TW_TEXT:
+            value = tw_new_sized(f, r);
+            break;
+        default:
+            value = tw_read_value(f, r);
+        }
+        if (TW_UNLIKELY(value == NULL))
+            return -1;
+        TW_SLOT(object, f->slot) = value;
+    }
+    return 0;
+}
+
+static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
+{
+    PyObject *unknown = NULL;
+    if (s->section == TW_OPTIONAL_BUFFER && tw_read_optional_buffer(s, r, object, &unknown) < 0)
+        goto fault;
+    if (tw_read_items(s, r, object) < 0)
+        goto fault;
+    if (s->section == TW_TAGGED_SECTION) {
+        if (TW_LIKELY(r->p < r->end && *r->p == 0))
+            r->p++;
+        else if (tw_read_tagged_section(s, r, object, &unknown) < 0)
+            goto fault;
+    }
+    if (unknown == NULL) {
+        unknown = r->shared->no_tags;
+        Py_INCREF(unknown);
+    }
+    TW_SLOT(object, s->unknown_slot) = unknown;
+    return tw_fill_in(s, object, r->untracked);
+fault:
+    Py_XDECREF(unknown);
+    return -1;
+}
+
+static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
+{
+    const uint8_t *around = r->end;
+    PyObject *object;
+    if (TW_UNLIKELY(s->framed))
+        return tw_read_framed(s, r);
+    if (TW_UNLIKELY(s->length != TW_NO_LENGTH)) {
+        int64_t size = tw_read_length(r, s->length);
+        if (size < 0 || size > r->end - r->p)
+            return NULL;
+        r->end = r->p + size;
+    }
+    object = tw_new_object(&s->made, r->untracked);
+    if (object == NULL)
+        return NULL;
+    if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end))) {
+        Py_DECREF(object);
+        return NULL;
+    }
+    r->end = around;
+    return object;
+}
+
+/* 1, 0 for null, -1 for a fault. */
+static int tw_is_present(const tw_field *f, tw_reader *r)
+{
+    int64_t marker;
+    if (f->marker == TW_NO_MARKER)
+        return 1;
+    if (f->marker == TW_MARKER_UVARINT) {
+        marker = tw_read_uvarint(r);
+        return marker == 0 || marker == 1 ? (int)marker : -1;
+    }
+    if (r->p == r->end)
+        return -1;
+    marker = (int8_t)*r->p++;
+    return marker == 1 ? 1 : marker == -1 ? 0 : -1;
+}
+
+static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
+{
+    int present = tw_is_present(f, r);
+    if (present > 0)
+        return tw_read_struct(f->child, r);
+    if (present < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+static PyObject *tw_read_to_end(const tw_field *f, tw_reader *r)
+{
+    PyObject *tuple = NULL, *list = PyList_New(0);
+    while (list != NULL && r->p < r->end) {
+        PyObject *value = --r->elements < 0 ? NULL : tw_read_value(f->element, r);
+        int failed = value == NULL || PyList_Append(list, value) < 0;
+        Py_XDECREF(value);
+        if (failed)
+            Py_CLEAR(list);
+    }
+    if (list != NULL)
+        tuple = PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tuple, Py_ssize_t count)
+{
+    const uint8_t *p = r->p;
+    Py_ssize_t width = tw_width[e->kind];
+    PyObject *value;
+    if (e->kind == TW_INT32) {
+        for (Py_ssize_t index = 0; index < count; index++, p += 4) {
+            value = tw_new_int(r->shared, (int32_t)tw_get32(p));
+            if (TW_UNLIKELY(value == NULL))
+                return -1;
+            TW_TUPLE_SET(tuple, index, value);
+        }
+    } else if (width) {
+        for (Py_ssize_t index = 0; index < count; index++, p += width) {
+            value = tw_new_fixed(r, e->kind, p);
+            if (TW_UNLIKELY(value == NULL))
+                return -1;
+            TW_TUPLE_SET(tuple, index, value);
+        }
+    } else {
+        for (Py_ssize_t index = 0; index < count; index++) {
+            value = tw_read_value(e, r);
+            if (TW_UNLIKELY(value == NULL))
+                return -1;
+            TW_TUPLE_SET(tuple, index, value);
+        }
+        return 0;
+    }
+    r->p = p;
+    return 0;
+}
+
+/* The array before this one, where it has the same numbers: a partition's replicas are mostly those in sync as well. */
+static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
+{
+    if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
+        return NULL;
+    Py_INCREF(r->numbers_tuple);
+    return r->numbers_tuple;
+}
+
+static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint8_t *numbers)
+{
+    Py_XDECREF(r->numbers_tuple);
+    Py_XINCREF(tuple);
+    r->numbers_tuple = tuple;
+    r->numbers = numbers;
+}
+
+/* So many elements, perhaps null. */
+static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
+{
+    const tw_field *e = f->element;
+    PyObject *tuple;
+    if (count == 0) {
+        Py_INCREF(r->shared->empty_tuple);
+        return r->shared->empty_tuple;
+    }
+    if (count < 0) {
+        if (count != TW_NULL || !f->nullable)
+            return NULL;
+        Py_RETURN_NONE;
+    }
+    /* Before anything is allocated: each element takes at least `minimum` bytes. */
+    if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
+        return NULL;
+    if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {
+        r->p += 4 * count;
+        return tuple;
+    }
+    tuple = PyTuple_New((Py_ssize_t)count);
+    if (tuple == NULL)
+        return NULL;
+    if (TW_UNLIKELY(tw_read_elements(e, r, tuple, (Py_ssize_t)count) < 0)) {
+        Py_DECREF(tuple);
+        return NULL;
+    }
+    if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
+        PyObject_GC_UnTrack(tuple); /* as the collector would when it meets a tuple of what it does not track */
+    if (e->kind == TW_INT32)
+        tw_remember_numbers(r, tuple, r->p - 4 * count);
+    return tuple;
+}
+
+static PyObject *tw_read_array(const tw_field *f, tw_reader *r)
+{
+    return f->length == TW_NO_LENGTH ? tw_read_to_end(f, r) : tw_read_counted(f, r, tw_read_length(r, f->length));
+}
+
+static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
+{
+    PyObject *value;
+    Py_ssize_t width = tw_width[f->kind];
+    if (width) {
+        if (r->end - r->p < width)
+            return NULL;
+        value = tw_new_fixed(r, f->kind, r->p);
+        r->p += width;
+        return value;
+    }
+    switch (f->kind) {
+    case TW_ARRAY:
+        return tw_read_array(f, r);
+    case TW_STRUCT:
+        return tw_read_nested(f, r);
+    case TW_VARINT:
+        return tw_new_varint(f, r);
+    default:
+        return tw_new_sized(f, r);
+    }
+}
+
+/* The message at r->p, or NULL. */
+static PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
+{
+    PyObject *message;
+    r->numbers_tuple = NULL;
+    message = tw_read_struct(root, r);
+    tw_remember_numbers(r, NULL, NULL);
+    return message;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* New objects, and what fields hold in them: making defaults, and telling whether a value is one. */
+#ifndef TAGWIRE_DEFAULTS_H
+#define TAGWIRE_DEFAULTS_H
+
+#include "engine/plain.h"
+
+/* An object with empty slots. */
+static inline PyObject *tw_new_object(const tw_class *made, int untracked)
+{
+    PyObject *object;
+#ifndef Py_LIMITED_API
+    if (untracked && made->slots_size) {
+        object = PyObject_GC_New(PyObject, made->cls);
+        if (object != NULL)
+            memset((char *)object + sizeof(PyObject), 0, made->slots_size);
+        return object;
+    }
+#endif
+    object = made->alloc(made->cls, 0);
+    if (untracked && object != NULL)
+        PyObject_GC_UnTrack(object);
+    return object;
+}
+
+static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked);
+
+/* The default of a field. */
+static inline PyObject *tw_default(const tw_field *f, int untracked)
+{
+    if (TW_UNLIKELY(f->value == NULL))
+        return tw_copy_fresh(f->fresh, untracked);
+    Py_INCREF(f->value);
+    return f->value;
+}
+
+static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
+{
+    PyObject *object = tw_new_object(&fresh->made, untracked);
+    if (object == NULL)
+        return NULL;
+    for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
+        PyObject *value;
+        if (f->late)
+            continue;
+        value = tw_default(f, untracked);
+        if (value == NULL) {
+            Py_DECREF(object);
+            return NULL;
+        }
+        TW_SLOT(object, f->slot) = value;
+    }
+    return object;
+}
+
+/* What an empty slot stands for, from now on in the slot; borrowed. */
+static PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
+{
+    PyObject *value = tw_copy_fresh(fresh, 0);
+    if (value == NULL)
+        return NULL;
+    if (TW_SLOT(object, slot) == NULL)
+        TW_SLOT(object, slot) = value;
+    else
+        Py_DECREF(value); /* while it was made, the collector ran code that looked as well */
+    return TW_SLOT(object, slot);
+}
+
+/* ---------------------------------------------------------------- comparing */
+
+static int tw_differs_by_python(const tw_field *f, PyObject *value)
+{
+    PyObject *fresh = tw_default(f, 0);
+    int differs;
+    if (fresh == NULL)
+        return -1;
+    Py_INCREF(value);
+    differs = tw_values_differ(value, fresh);
+    Py_DECREF(value);
+    Py_DECREF(fresh);
+    return differs;
+}
+
+/* Whether two values of a plain type are the same, 0 also where Python has to be asked. */
+static inline int tw_is_same(PyObject *value, PyObject *fresh)
+{
+    if (value == fresh)
+        return 1;
+    if (Py_TYPE(value) != Py_TYPE(fresh) || !(PyLong_CheckExact(value) || PyUnicode_CheckExact(value)))
+        return 0;
+    return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
+}
+
+/* Whether a struct is, slot by slot, what its constructor makes; 0 also where Python has to be asked. */
+static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
+{
+    if (Py_TYPE(object) != fresh->made.cls)
+        return 0;
+    for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        if (value == NULL ? !f->late : !(f->fresh == NULL ? tw_is_same(value, f->value) : tw_is_fresh(f->fresh, value)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether what a slot holds is not the field's default: 0, 1, or -1 for a fault. */
+static int tw_differs(const tw_field *f, PyObject *value)
+{
+    PyObject *fresh = f->value;
+    if (value == NULL)
+        return f->late ? 0 : -1;
+    if (fresh == NULL) {
+        if (tw_is_fresh(f->fresh, value))
+            return 0;
+    } else if (PyFloat_CheckExact(fresh)) {
+        if (PyFloat_CheckExact(value)) /* a NaN differs from itself, as in Java */
+            return PyFloat_AsDouble(value) != PyFloat_AsDouble(fresh);
+    } else if (tw_is_same(value, fresh))
+        return 0;
+    else if (PyTuple_CheckExact(fresh) && (PyTuple_CheckExact(value) || PyList_CheckExact(value)))
+        return PyObject_Size(value) > 0; /* the only default of an array is an empty one */
+    return tw_differs_by_python(f, value);
+}
+
+#endif

@@ -1,0 +1,248 @@
+"""The elements of one array, outside of what holds it: the records of a batch, one by one, as objects of a class.
+
+Their layout is a struct's, and the class may see it in another way than it stands on the wire: numbers counted from a
+base, bits as attributes of their own. What they need from the struct around them (`inputs`) is given in numbers.
+"""
+
+
+@final
+@no_gc_clear
+cdef class Elements:
+    """A plan for the elements of an array; `layout` has their struct as its root.
+
+    `bases` has, by item, the name of the input that is added to its number, and
+    perhaps of the one that it is multiplied with. `hidden` has, by item, the bits
+    that the objects do not have in it. `flags` has, by item, an attribute that is
+    True or False, and the bit that says so. `follows` has, by item, bits with the
+    attributes that they follow from: (mask, how, attribute, flag). Raises
+    NotNative.
+    """
+
+    cdef const tw_struct *element
+    cdef list kept
+    cdef object source
+    cdef readonly tuple inputs
+    """The names of the numbers that have to be known."""
+    cdef readonly object depth
+    cdef int places[TW_REGISTERS]
+    cdef Py_ssize_t last_size
+
+    def __cinit__(self, layout, *, bases, hidden, flags, follows):
+        cdef FramedBuilder builder = FramedBuilder(SHARED)
+        cdef Py_ssize_t index
+        builder.framed = True
+        struct = layout.root
+        if struct.depth >= DEEPEST or struct.cls is None or struct.cls is tuple:
+            raise NotNative(f"the engine can't make elements of {layout}")
+        self.source = layout
+        self.element = builder.struct(struct)
+        for index, item in enumerate(struct.items):
+            see(builder, struct.cls, &self.element.items[index], item.name, bases, hidden, flags, follows)
+        tw_choose_ways_of(self.element)
+        self.inputs = tuple(builder.inputs)
+        for index, name in enumerate(self.inputs):
+            self.places[index] = builder.inputs[name]
+        self.kept = builder.kept
+        self.depth = struct.depth
+
+    def layout(self):
+        """The layout of an element."""
+        return self.source
+
+    @property
+    def structure(self):
+        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
+
+    @property
+    def registers(self):
+        """Where the inputs are kept, by name."""
+        return {name: self.places[index] for index, name in enumerate(self.inputs)}
+
+    cdef int fill(self, int64_t *known, object inputs) except -1:
+        cdef Py_ssize_t index
+        start_registers(known)
+        for index in range(len(self.inputs)):
+            known[self.places[index]] = inputs[index]
+        return 0
+
+    def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
+        """An iterator over `count` elements (None: all that there are) from `pos` to `end`.
+
+        Where the plan refuses one, `rest(index, pos, elements)` must give an
+        iterator that raises the error; `elements` is how many were counted by
+        then. Returns None where the limits are too special for the plan, or an
+        input has more than 64 bits.
+        """
+        cdef Reading reading = Reading()
+        if not 0 <= pos <= end <= len(data):
+            raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
+        reading.plan = self
+        reading.data = data if type(data) is bytes else memoryview(data)  # which keeps a bytearray from moving
+        reading.views = views
+        reading.rest = rest
+        reading.limits = limits
+        reading.left = -1 if count is None else count
+        try:
+            self.fill(reading.known, inputs)
+        except OverflowError:
+            return None
+        reading.r.start = TW_BYTES_DATA(<PyObject *>data) if type(data) is bytes else <uint8_t *>PyByteArray_AsString(data)
+        reading.r.p = reading.r.start + pos
+        reading.r.end = reading.r.start + end
+        reading.r.views = NULL if views is None else <PyObject *>views
+        reading.r.shared = &SHARED.c
+        reading.r.known = reading.known
+        reading.r.limits = <PyObject *>limits
+        if limits.depth is not None and self.depth + 1 > limits.depth:
+            return None
+        try:
+            reading.most = at_most(limits.elements)
+        except TypeError:
+            return None
+        reading.r.elements = reading.most - (count or 0)
+        return reading if reading.r.elements >= 0 else None
+
+    def write(self, list elements, inputs):
+        """Bytes, the highest number of each input's items, and whether a refusal may be none.
+
+        The first is None where an element was refused.
+        """
+        cdef tw_writer w
+        cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
+        cdef int64_t highest[TW_REGISTERS]
+        cdef int register
+        self.fill(known, inputs)
+        for register in range(TW_REGISTERS):
+            highest[register] = INT64_MIN
+        start_writing(&w, stack, &SHARED.c)
+        w.expected = self.last_size
+        w.known = known
+        w.highest = highest
+        if self.write_all(elements, &w) < 0:
+            tw_discard(&w)
+            refused_value()
+            return None, (), bool(w.unsure)
+        self.last_size = (w.p - w.start) + SLACK
+        data = taken(tw_finish(&w))
+        return data, tuple([highest[self.places[index]] for index in range(len(self.inputs))]), False
+
+    cdef int write_all(self, list elements, tw_writer *w) noexcept:
+        cdef Py_ssize_t index = 0
+        cdef int failed = 0
+        while index < len(elements) and failed == 0:  # a list may change while its elements are asked for their numbers
+            element = elements[index]
+            if Py_TYPE(element) != self.element.made.cls:
+                w.unsure = True
+                return -1
+            failed = tw_write_framed(self.element, <PyObject *>element, w)
+            index += 1
+        return failed
+
+
+cdef int see(
+    FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
+) except -1:
+    """How objects have an item's number."""
+    cdef tw_form *form = <tw_form *>field.form
+    cdef tw_follow *bits
+    cdef Py_ssize_t index
+    if not form.is_number:
+        if name in bases or name in hidden or name in flags or name in follows:
+            raise NotNative(f"{name} is no number of 64 bits")
+        return 0
+    if name in bases:
+        base, scale = bases[name]
+        form.base = builder.register_of(base)
+        form.scale = builder.register_of(scale) if scale else ONE
+    form.hidden = hidden.get(name, 0)
+    if name in flags:
+        if form.is_guarded:
+            raise NotNative(f"{name} has a flag, but may be absent")
+        attribute, form.flag_mask = flags[name]
+        form.flag_slot = builder.slot(cls, attribute)
+    found = follows.get(name, ())
+    bits = <tw_follow *>builder.memory(len(found) * sizeof(tw_follow))
+    for index, (mask, how, attribute, flag) in enumerate(found):
+        bits[index].mask = mask
+        bits[index].how = FOLLOWS[how]
+        bits[index].slot = builder.slot(cls, attribute)
+        bits[index].flag = builder.slot(cls, flag) if flag else 0
+    form.follows, form.follows_count = bits, len(found)
+    form.is_usual = form.is_usual and not found and not form.flag_mask and not form.hidden
+    return 0
+
+
+cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_IF_FLAGGED}
+
+
+@final
+@no_gc_clear
+cdef class Reading:
+    """Elements that are read when they are asked for.
+
+    Who walks over them in a loop has dropped the last but one by the time that
+    he asks for the next: it is filled again, as `zip` does it with its tuples.
+    """
+
+    cdef Elements plan
+    cdef object data, views, limits, rest, others
+    cdef object last, last_but_one
+    cdef tw_reader r
+    cdef int64_t known[TW_REGISTERS]
+    cdef int64_t left, index, most
+    cdef bint busy
+
+    def __dealloc__(self):
+        Py_XDECREF(self.r.numbers_tuple)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PyObject *value
+        cdef const uint8_t *start = self.r.p
+        cdef int64_t elements = self.r.elements
+        if self.others is not None:
+            return next(self.others)
+        if self.left == 0 or (self.left < 0 and self.r.p == self.r.end):
+            if self.r.p == self.r.end:
+                self.last = self.last_but_one = None
+                raise StopIteration
+            return self.refused(start, elements)
+        if self.busy:
+            raise ValueError("these records are being read by another thread")
+        if self.left < 0:
+            self.r.elements -= 1
+        self.busy = True
+        value = NULL if self.r.elements < 0 else self.read()
+        self.busy = False
+        if value == NULL:
+            return self.refused(start, elements)
+        if self.left > 0:
+            self.left -= 1
+        self.index += 1
+        self.last_but_one = self.last
+        self.last = taken(value)
+        return self.last
+
+    cdef inline PyObject *read(self) noexcept:
+        cdef PyObject *made = <PyObject *>self.last_but_one
+        if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
+            return tw_read_framed(self.plan.element, &self.r)
+        Py_INCREF(self.last_but_one)  # what is read gets this reference
+        self.last_but_one = None
+        return tw_read_again(self.plan.element, &self.r, made)
+
+    cdef object refused(self, const uint8_t *start, int64_t elements):
+        """Let the interpreter go on from the element that was refused, and raise its error."""
+        if PyErr_Occurred() != NULL:
+            reraise()
+        self.others = iter(self.rest(self.index, start - self.r.start, self.most - elements))
+        self.left = 0
+        from tagwire.message.engines import DisagreementError
+
+        for value in self.others:
+            raise DisagreementError(self.plan.source, f"bytes from {start - self.r.start} on")
+        raise DisagreementError(self.plan.source, f"bytes from {start - self.r.start} on")

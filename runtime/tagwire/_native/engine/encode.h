@@ -1,0 +1,400 @@
+/* The hot loop of encoding, and of sizes: from the slots of objects to bytes, or to their number.
+ *
+ * A function returns 0, or -1 for a fault. What a slot or a tuple holds is borrowed: that is enough as long as no
+ * foreign code runs. It may run in tw_plain_*, tw_values_differ and where numbers are asked for their `__index__`, so
+ * a value is held (`Py_INCREF`) before it goes there, and a struct or an array while its parts are written.
+ */
+#ifndef TAGWIRE_ENCODE_H
+#define TAGWIRE_ENCODE_H
+
+#include "engine/defaults.h"
+#include "engine/values.h"
+
+static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
+static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w);
+static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
+static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
+
+/* ---------------------------------------------------------------- tag sections */
+
+#define TW_MOST_TAGGED 64 /* known tagged fields of a struct: one bit each */
+
+/* Which tagged fields are to be written, as bits; -1 with *bits undefined for a fault. */
+static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
+{
+    int count = 0;
+    *bits = 0;
+    for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
+        const tw_field *f = s->tagged + index;
+        int differs = tw_differs(f, TW_SLOT(object, f->slot));
+        if (differs < 0)
+            return -1;
+        *bits |= (uint64_t)differs << index;
+        count += differs;
+    }
+    return count;
+}
+
+/* The bytes around one tagged field's value: tag and size before it, in the order of the section's kind. */
+static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
+{
+    if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
+        return -1;
+    if (s->section == TW_TAGGED_SECTION) {
+        w->p = tw_put_varint(w->p, (uint64_t)tag);
+        return tw_open(w, TW_LENGTH_UVARINT, place);
+    }
+    if (tw_open(w, s->entry_length, place) < 0 || tw_make_room(w, 2) < 0)
+        return -1;
+    tw_put16(w->p, (uint16_t)tag);
+    w->p += 2;
+    return 0;
+}
+
+static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
+{
+    if (s->section == TW_TAGGED_SECTION)
+        return tw_close(w, TW_LENGTH_UVARINT, place, 0);
+    if (!s->counts_tag && tw_written(w) - place == 3)
+        return -1; /* a gap, a tag and no data: that would read as the end of the buffer */
+    return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
+}
+
+static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
+{
+    PyObject *value = TW_SLOT(object, f->slot);
+    int64_t place;
+    if (value == NULL || tw_open_tag(s, w, f->tag, &place) < 0 || tw_write_value(f, value, w) < 0)
+        return -1;
+    return tw_close_tag(s, w, place);
+}
+
+/* `pair`: a tag and its data, bytes or a memoryview of bytes. */
+static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
+{
+    Py_buffer data;
+    int64_t place;
+    int failed;
+    if (PyObject_GetBuffer(TW_TUPLE_GET(pair, 1), &data, PyBUF_SIMPLE) < 0)
+        return -1;
+    failed = tw_open_tag(s, w, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), &place) < 0 ||
+             tw_put(w, data.buf, data.len) < 0 || tw_close_tag(s, w, place) < 0;
+    PyBuffer_Release(&data);
+    return failed ? -1 : 0;
+}
+
+/* Known and unknown tagged fields, merged by tag. `others` are the unknown ones in tag order, or NULL. */
+static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
+{
+    Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);
+    for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
+        const tw_field *f = s->tagged + index;
+        if (!(bits >> index & 1))
+            continue;
+        for (; next < count && PyLong_AsLong(TW_TUPLE_GET(TW_TUPLE_GET(others, next), 0)) < f->tag; next++)
+            if (tw_write_other_tag(s, TW_TUPLE_GET(others, next), w) < 0)
+                return -1;
+        if (tw_write_known_tag(s, f, object, w) < 0)
+            return -1;
+    }
+    for (; next < count; next++)
+        if (tw_write_other_tag(s, TW_TUPLE_GET(others, next), w) < 0)
+            return -1;
+    return 0;
+}
+
+static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others = NULL;
+    uint64_t bits;
+    int count, failed;
+    if (unknown == NULL || tw_make_room(w, TW_LENGTH_WIDTH) < 0)
+        return -1;
+    if (unknown != w->shared->no_tags) {
+        Py_INCREF(unknown);
+        others = tw_other_tags(s, unknown);
+        Py_DECREF(unknown);
+        if (others == NULL)
+            return -1;
+    }
+    count = tw_tagged_to_write(s, object, &bits);
+    failed = count < 0;
+    if (!failed && s->section == TW_TAGGED_SECTION) {
+        uint64_t all = (uint64_t)count + (others == NULL ? 0 : (uint64_t)TW_TUPLE_SIZE(others));
+        failed = tw_make_room(w, TW_LENGTH_WIDTH) < 0;
+        if (!failed)
+            w->p = tw_put_varint(w->p, all);
+    }
+    if (!failed && (count || others != NULL))
+        failed = tw_write_tags(s, object, bits, others, w) < 0;
+    if (!failed && s->section == TW_OPTIONAL_BUFFER) {
+        failed = tw_make_room(w, 1) < 0;
+        if (!failed)
+            *w->p++ = 0;
+    }
+    Py_XDECREF(others);
+    return failed ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+/* Refuses values of fields that this version lacks. */
+static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
+{
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
+        if (!f->ignorable && tw_differs(f, TW_SLOT(object, f->slot)) != 0)
+            return -1;
+    return 0;
+}
+
+/* Refuses values that this version would lose. */
+static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
+{
+    PyObject *value;
+    if (tw_refuse_missing(s, object) < 0)
+        return -1;
+    if (s->section == TW_NO_SECTION) {
+        value = TW_SLOT(object, s->unknown_slot);
+        if (value != shared->no_tags) {
+            int differs;
+            if (value == NULL)
+                return -1;
+            Py_INCREF(value);
+            differs = tw_values_differ(value, shared->no_tags);
+            Py_DECREF(value);
+            if (differs != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* An int of the plain kind, for which there is room; 0 where tw_write_value has to look at it. */
+static inline int tw_put_plain_int(int kind, PyObject *value, tw_writer *w)
+{
+    int64_t x;
+    if (!tw_plain_int(value, &x))
+        return 0;
+    if (kind == TW_INT32 && x == (int32_t)x) {
+        tw_put32(w->p, (uint32_t)x);
+        w->p += 4;
+    } else if (kind == TW_INT16 && x == (int16_t)x) {
+        tw_put16(w->p, (uint16_t)x);
+        w->p += 2;
+    } else if (kind == TW_INT64) {
+        tw_put64(w->p, (uint64_t)x);
+        w->p += 8;
+    } else
+        return 0;
+    return 1;
+}
+
+static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        int failed;
+        if (TW_UNLIKELY(value == NULL) && f->late)
+            value = tw_late_value(object, f->slot, f->fresh);
+        if (TW_UNLIKELY(value == NULL || tw_make_room(w, f->run) < 0))
+            return -1;
+        if (f->kind <= TW_INT64 && tw_put_plain_int(f->kind, value, w))
+            continue;
+        if (f->kind == TW_ARRAY && PyTuple_CheckExact(value))
+            failed = tw_write_array(f, value, w);
+        else if (f->kind == TW_TEXT && PyUnicode_CheckExact(value))
+            failed = tw_write_text(f, value, w);
+        else
+            failed = tw_write_value(f, value, w);
+        if (TW_UNLIKELY(failed < 0))
+            return -1;
+    }
+    return 0;
+}
+
+static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    if (tw_refuse_lost(s, object, w->shared) < 0)
+        return -1;
+    if (s->section == TW_OPTIONAL_BUFFER && tw_write_section(s, object, w) < 0)
+        return -1;
+    if (tw_write_items(s, object, w) < 0)
+        return -1;
+    if (s->section != TW_TAGGED_SECTION)
+        return 0;
+    if (TW_UNLIKELY(s->tagged_count || TW_SLOT(object, s->unknown_slot) != w->shared->no_tags))
+        return tw_write_section(s, object, w);
+    if (tw_make_room(w, 1) < 0)
+        return -1;
+    *w->p++ = 0;
+    return 0;
+}
+
+static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    int64_t place;
+    if (TW_UNLIKELY(s->framed))
+        return tw_write_framed(s, object, w);
+    if (TW_LIKELY(s->length == TW_NO_LENGTH))
+        return tw_write_fields(s, object, w);
+    if (tw_open(w, s->length, &place) < 0 || tw_write_fields(s, object, w) < 0)
+        return -1;
+    return tw_close(w, s->length, place, 0);
+}
+
+/* A struct that must be held while it is written. One of a subclass may have its attributes in another way. */
+static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    PyObject *plain;
+    int failed;
+    if (TW_UNLIKELY(s->shape != TW_OBJECT))
+        return tw_write_framed(s, object, w);
+    if (TW_LIKELY(Py_TYPE(object) == s->made.cls)) {
+        Py_INCREF(object);
+        plain = object;
+    } else {
+        if (!PyType_IsSubtype(Py_TYPE(object), s->made.cls))
+            return -1;
+        Py_INCREF(object);
+        plain = tw_plain_struct(s, object);
+        Py_DECREF(object);
+        if (plain == NULL)
+            return -1;
+    }
+    failed = tw_write_struct(s, plain, w);
+    Py_DECREF(plain);
+    return failed;
+}
+
+static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    if (f->marker != TW_NO_MARKER) {
+        if (tw_make_room(w, 1) < 0)
+            return -1;
+        *w->p++ = value != Py_None ? 1 : f->marker == TW_MARKER_INT8 ? 0xFF : 0;
+        if (value == Py_None)
+            return 0;
+    }
+    return tw_write_object(f->child, value, w);
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+/* For all of which there is room. */
+static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
+{
+    uint8_t *p = w->p;
+    for (Py_ssize_t index = 0; index < count; index++, p += 4) {
+        int64_t x;
+        if (TW_UNLIKELY(tw_int_of(TW_TUPLE_GET(tuple, index), &x) < 0 || x != (int32_t)x))
+            return -1;
+        tw_put32(p, (uint32_t)x);
+    }
+    w->p = p;
+    return 0;
+}
+
+/* `tuple` is exactly one, held by the caller: so its elements are held, and stay what they are. */
+static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
+{
+    const tw_field *e = f->element;
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    uint8_t *p;
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* a tuple has 8 for each */
+        return -1;
+    p = tw_put_length(w->p, f->length, count);
+    if (p == NULL)
+        return -1;
+    w->p = p;
+    if (e->kind == TW_INT32)
+        return tw_put_int32s(tuple, count, w);
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER) {
+        for (Py_ssize_t index = 0; index < count; index++)
+            if (TW_UNLIKELY(tw_write_object(e->child, TW_TUPLE_GET(tuple, index), w) < 0))
+                return -1;
+        return 0;
+    }
+    for (Py_ssize_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(tw_write_value(e, TW_TUPLE_GET(tuple, index), w) < 0))
+            return -1;
+    return 0;
+}
+
+static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    PyObject *tuple;
+    int failed;
+    if (TW_LIKELY(PyTuple_CheckExact(value))) {
+        Py_INCREF(value);
+        tuple = value;
+    } else {
+        Py_INCREF(value);
+        tuple = tw_plain_array(value);
+        Py_DECREF(value);
+        if (tuple == NULL)
+            return -1;
+    }
+    failed = tw_write_elements(f, tuple, w);
+    Py_DECREF(tuple);
+    return failed;
+}
+
+/* ---------------------------------------------------------------- any value */
+
+static int tw_write_null(const tw_field *f, tw_writer *w)
+{
+    if (!f->nullable || tw_make_room(w, 4) < 0)
+        return -1;
+    switch (f->length) {
+    case TW_COMPACT:
+        *w->p++ = 0;
+        break;
+    case TW_LENGTH_INT16:
+        tw_put16(w->p, 0xFFFF);
+        w->p += 2;
+        break;
+    case TW_LENGTH_INT32:
+        tw_put32(w->p, 0xFFFFFFFF);
+        w->p += 4;
+        break;
+    default: /* a zig-zag varint */
+        *w->p++ = 1;
+    }
+    return 0;
+}
+
+static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    int failed;
+    if (tw_make_room(w, 16) < 0)
+        return -1;
+    Py_INCREF(value);
+    failed = tw_put_fixed(w->shared, f->kind, w->p, value);
+    Py_DECREF(value);
+    if (failed == 0)
+        w->p += tw_width[f->kind];
+    return failed;
+}
+
+static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    int failed;
+    if (f->kind <= TW_UUID)
+        return tw_write_fixed(f, value, w);
+    if (f->kind == TW_STRUCT)
+        return tw_write_nested(f, value, w);
+    if (f->kind == TW_VARINT)
+        return tw_write_varint(f, value, w);
+    if (value == Py_None)
+        return tw_write_null(f, w);
+    if (f->kind == TW_TEXT)
+        return tw_write_text(f, value, w);
+    if (f->kind == TW_ARRAY)
+        return tw_write_array(f, value, w);
+    Py_INCREF(value);
+    failed = tw_write_binary(f, value, w);
+    Py_DECREF(value);
+    return failed;
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* Decoding what record formats have: structs whose items are lengths, counts and checksums of others, or depend on them.
+ *
+ * Such a struct has its own loop, so that messages pay nothing for it. Its values are objects, tuples or dicts. As in
+ * decode.h, NULL or -1 is a fault, and the layout's interpreter then says which.
+ */
+#ifndef TAGWIRE_FRAMED_DECODE_H
+#define TAGWIRE_FRAMED_DECODE_H
+
+#include "engine/decode.h"
+#include "engine/number_reading.h"
+
+/* In Cython (framing.pxi), with an exception where it fails. */
+static int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
+static PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
+
+/* -1 with an exception where it fails. */
+static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
+{
+    return algorithm == TW_CRC32C ? (int64_t)tw_crc32c(&shared->crc32c, data, size) : tw_crc32(data, size);
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static TW_RARE PyObject *tw_big_sum(int64_t a, int64_t b)
+{
+    PyObject *one = PyLong_FromLongLong(a), *other = PyLong_FromLongLong(b), *sum = NULL;
+    if (one != NULL && other != NULL)
+        sum = PyNumber_Add(one, other);
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    return sum;
+}
+
+/* What objects have for a number: without the bits that they have otherwise, and counted from its base. */
+static inline PyObject *tw_new_number(const tw_form *form, const tw_reader *r, int64_t x)
+{
+    int64_t sum, base = r->known[form->base];
+    x = (x & ~form->hidden) * r->known[form->scale];
+    return TW_LIKELY(tw_add(base, x, &sum)) ? tw_new_int(r->shared, sum) : tw_big_sum(base, x);
+}
+
+/* ---------------------------------------------------------------- checksums */
+
+/* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
+static int tw_verify(const tw_form *form, const tw_reader *r)
+{
+    int64_t found;
+    if (r->trusted)
+        return 0;
+    found = tw_checksum(r->shared, form->algorithm, r->p, r->end - r->p);
+    return found == r->known[form->sum] ? 0 : -1;
+}
+
+/* ---------------------------------------------------------------- values */
+
+static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
+{
+    const tw_form *form = f->form;
+    int64_t count = r->known[form->counted_by];
+    PyObject *tuple;
+    if (form->ordered)
+        r->known[form->ordered] = INT64_MIN;
+    if (!form->counted_by)
+        tuple = tw_read_array(f, r);
+    else
+        tuple = count < 0 || count > r->end - r->p ? NULL : tw_read_counted(f, r, count);
+    if (tuple != NULL && form->filled && TW_TUPLE_SIZE(tuple) == 0)
+        Py_CLEAR(tuple);
+    return tuple;
+}
+
+/* An array whose bytes are packed, to the end of its extent. */
+static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
+{
+    const uint8_t *end = r->end;
+    tw_reader inner = *r;
+    PyObject *value, *data;
+    if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->form->codecs))
+        return NULL;
+    data = tw_unpacked(TW_TUPLE_GET(f->form->codecs, codec), r->p, end - r->p, r->limits);
+    if (data == NULL || data == Py_None) { /* None: they do not unpack, or not within the limits */
+        Py_XDECREF(data);
+        return NULL;
+    }
+    inner.packed = 1;
+    inner.p = inner.start = TW_BYTES_DATA(data);
+    inner.end = inner.p + TW_BYTES_SIZE(data);
+    inner.numbers_tuple = NULL;
+    value = tw_read_framed_array(f, &inner);
+    if (value != NULL && inner.p != inner.end)
+        Py_CLEAR(value);
+    Py_XDECREF(inner.numbers_tuple);
+    Py_DECREF(data);
+    r->p = end;
+    r->elements = inner.elements;
+    return value;
+}
+
+static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
+{
+    const tw_form *form = f->form;
+    if (f->kind != TW_ARRAY)
+        return tw_read_value(f, r);
+    if (form->packing) {
+        int64_t codec = (r->known[form->packing] & form->packing_mask) >> form->packing_shift;
+        if (codec)
+            return tw_read_packed(f, r, codec);
+    }
+    return tw_read_framed_array(f, r);
+}
+
+/* A value in the extent that another item stated for it. */
+static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
+{
+    const uint8_t *around = r->end;
+    int64_t size = r->known[f->form->extent];
+    PyObject *value;
+    if (size < 0 || size > around - r->p)
+        return NULL;
+    r->end = r->p + size;
+    value = tw_read_framed_value(f, r);
+    if (value != NULL && r->p != r->end)
+        Py_CLEAR(value);
+    r->end = around;
+    return value;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+/* Puts a value, which may be NULL, into its place; its reference goes there. */
+static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
+{
+    int failed;
+    if (TW_UNLIKELY(value == NULL))
+        return -1;
+    if (f->slot == TW_NOWHERE) {
+        Py_DECREF(value);
+        return 0;
+    }
+    if (s->shape == TW_OBJECT) {
+        TW_SLOT(made, f->slot) = value;
+        return 0;
+    }
+    if (s->shape == TW_TUPLE) {
+        TW_TUPLE_SET(made, f->slot, value);
+        return 0;
+    }
+    failed = PyDict_SetItem(made, f->name, value);
+    Py_DECREF(value);
+    return failed;
+}
+
+static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
+{
+    const tw_form *form = f->form;
+    const uint8_t *start = r->p;
+    int64_t x;
+    if (TW_UNLIKELY(tw_read_number(f, r, &x) < 0))
+        return -1;
+    r->known[form->keep] = x;
+    if (form->is_checked && tw_check_number(form, x, r->known) < 0)
+        return -1;
+    if (form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF)
+        return tw_enter(form, r, x, start);
+    if (form->flag_mask)
+        TW_SLOT(made, form->flag_slot) = PyBool_FromLong((x & form->flag_mask) != 0);
+    return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(form, r, x));
+}
+
+/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
+{
+    int64_t x;
+    if (f->form->is_number) {
+        if (TW_UNLIKELY(tw_read_number(f, r, &x) < 0))
+            return NULL;
+        r->known[f->form->keep] = x;
+        return tw_new_number(f->form, r, x);
+    }
+    if (f->kind == TW_BINARY)
+        return tw_new_sized(f, r);
+    return f->kind == TW_ARRAY ? tw_read_array(f, r) : tw_read_value(f, r);
+}
+
+static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
+{
+    const tw_form *form = f->form;
+    if (form->is_guarded && !tw_holds(form, r->known)) {
+        r->known[form->keep] = form->absent;
+        return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_default(f, r->untracked));
+    }
+    if (TW_UNLIKELY(form->sum) && tw_verify(form, r) < 0)
+        return -1;
+    if (form->is_number)
+        return tw_read_framed_number(s, f, r, made);
+    return tw_keep(s, f, made, form->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
+}
+
+/* Bytes in place of what a slot holds: the same object, if it has as many and nobody else has it. */
+static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
+{
+#ifndef Py_LIMITED_API
+    if (held != NULL && PyBytes_CheckExact(held) && Py_REFCNT(held) == 1 && PyBytes_GET_SIZE(held) == size && size > 1) {
+        memcpy(PyBytes_AS_STRING(held), p, (size_t)size);
+        _Py_COMP_DIAG_PUSH
+        _Py_COMP_DIAG_IGNORE_DEPR_DECLS
+        ((PyBytesObject *)held)->ob_shash = -1;
+        _Py_COMP_DIAG_POP
+        return Py_NewRef(held);
+    }
+#else
+    (void)held;
+#endif
+    return PyBytes_FromStringAndSize((const char *)p, size);
+}
+
+/* The value of an item that begins with a varint and has a short way, in place of what its slot holds. */
+static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
+{
+    const uint8_t *data = *p;
+    int64_t size = tw_from_zigzag(bits);
+    if (f->form->way == TW_NUMBER)
+        return tw_new_number(f->form, r, size);
+    if (f->form->way == TW_LIST)
+        return Py_NewRef(r->shared->empty_tuple);
+    if (TW_UNLIKELY(size < 0))
+        return size == TW_NULL && f->nullable ? Py_NewRef(Py_None) : NULL;
+    if (TW_UNLIKELY(size > r->end - data || size > f->longest))
+        return NULL;
+    *p += size;
+    return tw_new_bytes(held, data, (Py_ssize_t)size);
+}
+
+/* The items of a struct that all have a short way, into an object whose slots may hold what was there before. The place
+ * is kept in a variable: what is written might else be it.
+ */
+static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    const uint8_t *p = r->p;
+    for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
+        int way = f->form->way;
+        PyObject *value, *held;
+        uint64_t bits;
+        if (way == TW_PASS)
+            value = p < r->end ? tw_new_number(f->form, r, (int8_t)*p++) : NULL;
+        else if (way == TW_LIST && !(p < r->end && *p == 0)) {
+            r->p = p;
+            value = tw_read_array(f, r);
+            p = r->p;
+        } else {
+            p = tw_pass_varint(p, r->end, f->bits == 64 ? 10 : 5, &bits);
+            if (TW_UNLIKELY(p == NULL || (f->bits != 64 && bits >> 32)))
+                return -1;
+            if (way == TW_BOUNDS) {
+                if (bits & 1 || bits >> 1 > (uint64_t)(r->end - p))
+                    return -1;
+                r->end = p + (bits >> 1);
+                continue;
+            }
+            value = tw_read_shortly(f, r, &p, bits, TW_SLOT(made, f->slot));
+        }
+        if (TW_UNLIKELY(value == NULL))
+            return -1;
+        held = TW_SLOT(made, f->slot); /* not before: to make headers, the collector may have run code */
+        TW_SLOT(made, f->slot) = value;
+        Py_XDECREF(held);
+    }
+    r->p = p;
+    return 0;
+}
+
+static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
+{
+    if (s->shape == TW_OBJECT)
+        return tw_new_object(&s->made, r->untracked);
+    return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
+}
+
+/* The items of a struct, whose slots are empty. */
+static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int failed = f->form->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
+        if (TW_UNLIKELY(failed < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether the items of a struct go the short way, which makes copies. */
+static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
+
+/* The values of a struct into what was made for it, whose reference is given up where it fails. */
+static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    const uint8_t *around = r->end;
+    int failed;
+    if (made == NULL)
+        return NULL;
+    failed = tw_goes_short(s, r) ? tw_read_short(s, r, made) : tw_read_framed_items(s, r, made);
+    if (TW_UNLIKELY(failed < 0 || (s->enclosed && r->p != r->end)))
+        goto fault;
+    if (s->shape == TW_OBJECT) {
+        if (TW_UNLIKELY(tw_fill_in(s, made, r->untracked) < 0))
+            goto fault;
+        if (s->unknown_slot)
+            TW_SLOT(made, s->unknown_slot) = Py_NewRef(r->shared->no_tags);
+    }
+    if (s->leaves)
+        PyObject_GC_UnTrack(made);
+    r->end = around;
+    return made;
+fault:
+    Py_DECREF(made);
+    return NULL;
+}
+
+static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
+{
+    return tw_read_into(s, r, tw_new_made(s, r));
+}
+
+/* As tw_read_framed, in an object that was made before, and that nobody else has any more. */
+static PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
+{
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the short way takes what the slots hold */
+    for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
+        if (f->slot != TW_NOWHERE)
+            Py_CLEAR(TW_SLOT(made, f->slot));
+        if (f->form->flag_mask)
+            Py_CLEAR(TW_SLOT(made, f->form->flag_slot));
+    }
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
+        Py_CLEAR(TW_SLOT(made, f->slot));
+    return tw_read_into(s, r, made);
+}
+
+#endif

@@ -1,0 +1,380 @@
+/* Encoding what record formats have: the other way of framed_decode.h.
+ *
+ * Lengths, counts and checksums are no values: gaps are left for them, and filled when the struct is complete, the last
+ * first, since they frame what stands behind them. What a slot holds is borrowed as in encode.h.
+ */
+#ifndef TAGWIRE_FRAMED_ENCODE_H
+#define TAGWIRE_FRAMED_ENCODE_H
+
+#include "engine/framed_numbers.h"
+
+/* In Cython (framing.pxi), with an exception where it fails. */
+static PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
+static PyObject *tw_plain_tuple(PyObject *value, Py_ssize_t size);
+static int tw_has_unknown_names(PyObject *names, PyObject *values);
+
+/* A gap that waits for its number: where it is, and what the number depends on. */
+typedef struct {
+    const tw_field *field;
+    int64_t at, covered, size;
+    int gap;
+} tw_mark;
+
+/* ---------------------------------------------------------------- values */
+
+static int tw_write_framed_array(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    const tw_form *form = f->form;
+    if (form->ordered)
+        w->known[form->ordered] = INT64_MIN;
+    if (form->filled && value != Py_None) {
+        Py_ssize_t size = PyObject_Size(value);
+        if (size <= 0)
+            return -1;
+    }
+    return tw_write_value(f, value, w);
+}
+
+static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int64_t codec)
+{
+    int64_t start = tw_written(w);
+    PyObject *packed;
+    int failed;
+    if (w->counting) {
+        w->unsure = 1; /* only packing tells the size */
+        return -1;
+    }
+    if (codec >= TW_TUPLE_SIZE(f->form->codecs) || tw_write_framed_array(f, value, w) < 0)
+        return -1;
+    packed = tw_packed(TW_TUPLE_GET(f->form->codecs, codec), w->start + start, (Py_ssize_t)(tw_written(w) - start));
+    if (packed == NULL)
+        return -1;
+    w->p = w->start + start;
+    failed = tw_put(w, TW_BYTES_DATA(packed), TW_BYTES_SIZE(packed));
+    Py_DECREF(packed);
+    return failed;
+}
+
+static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    const tw_form *form = f->form;
+    if (f->kind != TW_ARRAY)
+        return tw_write_value(f, value, w);
+    if (form->packing) {
+        int64_t codec = (w->known[form->packing] & form->packing_mask) >> form->packing_shift;
+        if (codec)
+            return tw_write_packed(f, value, w, codec);
+    }
+    return tw_write_framed_array(f, value, w);
+}
+
+/* ---------------------------------------------------------------- framing */
+
+/* Leaves a gap. A varint mostly has as many bytes as the one before it. */
+static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
+{
+    mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
+    if (tw_make_room(w, mark->gap) < 0)
+        return -1;
+    mark->at = tw_written(w);
+    w->p += mark->gap;
+    return 0;
+}
+
+/* Puts bytes into a gap that need not be of their size. */
+static int tw_fill_gap(tw_writer *w, const tw_mark *mark, const uint8_t *data, int width)
+{
+    int64_t behind = tw_written(w) - mark->at - mark->gap;
+    if (w->counting) {
+        w->counted += width - mark->gap;
+        return 0;
+    }
+    if (TW_UNLIKELY(width != mark->gap)) {
+        if (tw_make_room(w, width) < 0)
+            return -1;
+        memmove(w->start + mark->at + width, w->start + mark->at + mark->gap, (size_t)behind);
+        w->p += width - mark->gap;
+    }
+    memcpy(w->start + mark->at, data, (size_t)width);
+    return 0;
+}
+
+static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
+{
+    tw_mark *mark = marks + index;
+    const tw_form *form = mark->field->form;
+    uint8_t data[10];
+    int width;
+    int64_t x = form->frame == TW_EXTENT ? tw_written(w) - mark->at - mark->gap : mark->size;
+    if (form->frame == TW_CHECKSUM) {
+        if (w->counting)
+            return 0;
+        x = tw_checksum(w->shared, form->algorithm, w->start + mark->covered, (Py_ssize_t)(tw_written(w) - mark->covered));
+        if (x < 0)
+            return -1;
+    } else if (form->counts_itself)
+        x += mark->field->minimum;
+    width = tw_number_bytes(mark->field, x, data);
+    if (width < 0 || tw_fill_gap(w, mark, data, width) < 0)
+        return -1;
+    for (int other = 0; other < index; other++)
+        if (marks[other].covered > mark->at)
+            marks[other].covered += width - mark->gap;
+    if (mark->field->kind == TW_VARINT)
+        w->gap = width;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+/* What the object has for a field, borrowed; NULL where it has nothing. */
+static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
+{
+    PyObject *value;
+    if (TW_LIKELY(s->shape == TW_OBJECT)) {
+        value = TW_SLOT(object, f->slot);
+        return value == NULL && f->late ? tw_late_value(object, f->slot, f->fresh) : value;
+    }
+    if (s->shape == TW_TUPLE)
+        return TW_TUPLE_GET(object, f->slot);
+    value = PyDict_GetItemWithError(object, f->name);
+    return value == NULL && !PyErr_Occurred() ? f->value : value;
+}
+
+static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
+{
+    PyObject *counted = tw_value_of(s, s->items + f->form->of, object);
+    Py_ssize_t count;
+    int width;
+    if (counted == NULL || !(PyTuple_CheckExact(counted) || PyList_CheckExact(counted))) {
+        w->unsure = 1;
+        return -1;
+    }
+    count = PyObject_Size(counted);
+    width = tw_make_room(w, 10) < 0 ? -1 : tw_number_bytes(f, count, w->p);
+    if (width < 0)
+        return -1;
+    w->known[f->form->keep] = count;
+    w->p += width;
+    return 0;
+}
+
+/* An item that is no framing. */
+static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
+{
+    const tw_form *form = f->form;
+    PyObject *value = f->slot == TW_NOWHERE ? NULL : tw_value_of(s, f, object);
+    int64_t start = tw_written(w);
+    if (TW_UNLIKELY(value == NULL) && f->slot != TW_NOWHERE)
+        return -1;
+    if (form->is_number)
+        return tw_write_framed_number(f, object, value, w);
+    if (TW_UNLIKELY(tw_write_framed_value(f, value, w) < 0))
+        return -1;
+    if (form->measured >= 0)
+        marks[form->measured].size = tw_written(w) - start;
+    return 0;
+}
+
+/* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
+static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    int64_t x;
+    int width;
+    if (!f->form->is_number) {
+        if (f->kind == TW_BINARY && PyBytes_CheckExact(value))
+            return tw_write_block(f, TW_BYTES_DATA(value), TW_BYTES_SIZE(value), w);
+        return tw_write_value(f, value, w);
+    }
+    if (TW_UNLIKELY(tw_number_of(f->form, value, &x, w) < 0 || tw_make_room(w, 10) < 0))
+        return -1;
+    w->known[f->form->keep] = x;
+    width = tw_number_bytes(f, x, w->p);
+    if (TW_UNLIKELY(width < 0))
+        return -1;
+    w->p += width;
+    return 0;
+}
+
+/* Refuses a value for an item that another one says is not there. */
+static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
+{
+    w->known[f->form->keep] = f->form->absent;
+    if (f->form->place >= 0)
+        marks[f->form->place].field = NULL;
+    if (f->form->frame != TW_VALUE)
+        return 0;
+    return tw_differs(f, tw_value_of(s, f, object)) == 0 ? 0 : -1;
+}
+
+/* ---------------------------------------------------------------- short ways */
+
+/* The most bytes that a struct takes whose items all have a short way; 0 where one has to be looked at more closely. */
+static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
+{
+    Py_ssize_t room = 10 * s->items_count, size;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        PyObject *value = f->form->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
+        if (f->form->way == TW_BYTES && !(value == Py_None && f->nullable)) {
+            if (value == NULL || !PyBytes_CheckExact(value))
+                return 0;
+            size = TW_BYTES_SIZE(value);
+            if (size > f->longest || size > INT32_MAX - room) /* more than a length has */
+                return 0;
+            room += size;
+        } else if (f->form->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
+            return 0;
+    }
+    return room;
+}
+
+/* Where `p` is behind bytes or null with their length; there is room. */
+static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
+{
+    Py_ssize_t size;
+    if (value == Py_None) {
+        *p = 1;
+        return p + 1;
+    }
+    size = TW_BYTES_SIZE(value);
+    p = tw_put_varint(p, tw_to_zigzag(size));
+    memcpy(p, TW_BYTES_DATA(value), (size_t)size);
+    return p + size;
+}
+
+/* Puts a length before what was written from `at` + `gap` on; where `p` is then. */
+static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
+{
+    uint64_t bits = tw_to_zigzag(p - at - gap);
+    int width = tw_varint_width(bits);
+    if (TW_UNLIKELY(width != gap))
+        memmove(at + width, at + gap, (size_t)(p - at - gap));
+    tw_put_varint(at, bits);
+    w->gap = width;
+    return p + (width - gap);
+}
+
+/* As tw_write_framed_items, of a struct whose items all have a short way; 1 where they can't go it, and nothing is done. */
+static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
+    uint8_t *p, *bounds = NULL;
+    int gap = w->gap;
+    if (room == 0)
+        return 1;
+    if (tw_make_room(w, room) < 0)
+        return -1;
+    p = w->p;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int way = f->form->way;
+        if (way == TW_BOUNDS) {
+            bounds = p;
+            p += gap;
+        } else if (way == TW_LIST)
+            *p++ = 0;
+        else if (way == TW_BYTES)
+            p = tw_put_shortly(p, TW_SLOT(object, f->slot));
+        else {
+            PyObject *value = TW_SLOT(object, f->slot);
+            int64_t x;
+            int width;
+            if (TW_UNLIKELY(value == NULL ? f->slot != w->implied_slot : !PyLong_CheckExact(value)))
+                return 1;
+            if (tw_number_of(f->form, value, &x, w) < 0 || (width = tw_number_bytes(f, x, p)) < 0)
+                return -1;
+            p += width;
+        }
+    }
+    w->p = bounds == NULL ? p : tw_put_bounds(bounds, gap, p, w);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the items of a struct */
+
+static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    tw_mark marks[TW_FRAMES];
+    if (s->is_short) {
+        int failed = tw_write_short(s, object, w);
+        if (TW_LIKELY(failed <= 0))
+            return failed;
+    }
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        const tw_form *form = f->form;
+        int failed;
+        if (TW_LIKELY(form->is_usual)) {
+            PyObject *value = tw_value_of(s, f, object);
+            if (TW_UNLIKELY(value == NULL && f->slot != w->implied_slot))
+                return -1;
+            if (TW_UNLIKELY(tw_write_usual(f, value, w) < 0))
+                return -1;
+            continue;
+        }
+        if (form->is_guarded && !tw_holds(form, w->known)) {
+            if (tw_leave_out(s, f, object, w, marks) < 0)
+                return -1;
+            continue;
+        }
+        if (TW_UNLIKELY(form->covered >= 0))
+            marks[form->covered].covered = tw_written(w);
+        if (form->place < 0)
+            failed = form->frame == TW_COUNT ? tw_write_count(s, f, object, w) : tw_write_item(s, f, object, w, marks);
+        else {
+            marks[form->place].field = f;
+            marks[form->place].covered = marks[form->place].size = 0;
+            failed = tw_leave_gap(f, w, marks + form->place);
+        }
+        if (TW_UNLIKELY(failed < 0))
+            return -1;
+    }
+    for (int index = (int)s->marks_count - 1; index >= 0; index--)
+        if (marks[index].field != NULL && tw_close_mark(w, marks, index) < 0)
+            return -1;
+    return 0;
+}
+
+static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
+{
+    int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
+    int failed;
+    if (unknown) { /* or a mapping of another kind: the interpreter decides */
+        w->unsure = 1;
+        return -1;
+    }
+    Py_INCREF(values);
+    failed = tw_write_framed_items(s, values, w);
+    Py_DECREF(values);
+    return failed;
+}
+
+static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
+{
+    PyObject *tuple;
+    int failed;
+    if (TW_LIKELY(PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == s->tuple_size))
+        tuple = Py_NewRef(value);
+    else {
+        Py_INCREF(value);
+        tuple = tw_plain_tuple(value, s->tuple_size);
+        Py_DECREF(value);
+        if (tuple == NULL)
+            return -1;
+    }
+    failed = tw_write_framed_items(s, tuple, w);
+    Py_DECREF(tuple);
+    return failed;
+}
+
+/* `object` is held by the caller where it is one with slots. */
+static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    if (s->shape == TW_DICT)
+        return tw_write_dict(s, object, w);
+    if (s->shape == TW_TUPLE)
+        return tw_write_tuple(s, object, w);
+    if (s->unknown_slot ? tw_refuse_lost(s, object, w->shared) < 0 : tw_refuse_missing(s, object) < 0)
+        return -1;
+    return tw_write_framed_items(s, object, w);
+}
+
+#endif

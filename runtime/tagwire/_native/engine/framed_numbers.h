@@ -1,0 +1,124 @@
+/* Numbers of record formats as they are written: relative to a base, with bits that follow from other attributes, and
+ * within what their type holds.
+ */
+#ifndef TAGWIRE_FRAMED_NUMBERS_H
+#define TAGWIRE_FRAMED_NUMBERS_H
+
+#include "engine/encode.h"
+#include "engine/framed_decode.h"
+
+/* The bytes of a number at `p`, for which there is room, or -1 where its type has no such number. */
+static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
+{
+    switch (f->kind) {
+    case TW_INT8:
+        *p = (uint8_t)x;
+        return x == (int8_t)x ? 1 : -1;
+    case TW_UINT8:
+        *p = (uint8_t)x;
+        return x == (uint8_t)x ? 1 : -1;
+    case TW_INT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (int16_t)x ? 2 : -1;
+    case TW_UINT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (uint16_t)x ? 2 : -1;
+    case TW_INT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (int32_t)x ? 4 : -1;
+    case TW_UINT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (uint32_t)x ? 4 : -1;
+    case TW_INT64:
+        tw_put64(p, (uint64_t)x);
+        return 8;
+    default:
+        if (f->bits == 32 && (f->zigzag == TW_UNSIGNED ? x != (uint32_t)x : x != (int32_t)x))
+            return -1;
+        return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
+    }
+}
+
+/* Sets bits that follow from other attributes. */
+static int tw_follow_bits(const tw_form *form, PyObject *object, int64_t *x, tw_writer *w)
+{
+    for (const tw_follow *bit = form->follows, *end = bit + form->follows_count; bit < end; bit++) {
+        PyObject *value = TW_SLOT(object, bit->slot);
+        int is_set = value == Py_None;
+        if (value == NULL)
+            return -1;
+        if (bit->how == TW_IF_GIVEN) {
+            Py_ssize_t size = PyObject_Size(value);
+            if (size < 0)
+                return -1;
+            is_set = size > 0;
+        } else if (bit->how == TW_IF_FLAGGED) {
+            PyObject *flag = TW_SLOT(object, bit->flag);
+            if (flag == Py_False && is_set)
+                return -1;
+            if (flag == Py_True || flag == Py_False)
+                is_set = flag == Py_True;
+            else if (flag != Py_None) {
+                w->unsure = 1;
+                return -1;
+            }
+        }
+        *x = is_set ? *x | bit->mask : *x & ~bit->mask;
+    }
+    return 0;
+}
+
+/* The number of a value as it is written: relative to its base. Whatever is no int of 64 bits, the interpreter may take. */
+static inline int tw_number_of(const tw_form *form, PyObject *value, int64_t *x, tw_writer *w)
+{
+    int64_t base, difference;
+    if (TW_UNLIKELY(value == NULL)) {
+        *x = w->implied;
+        goto found;
+    }
+    if (TW_UNLIKELY(!tw_plain_int(value, x))) {
+        if (PyLong_Check(value)) {
+            *x = PyLong_AsLongLong(value);
+            if (TW_LIKELY(*x != -1 || !PyErr_Occurred()))
+                goto found;
+            PyErr_Clear();
+        }
+        w->unsure = 1;
+        return -1;
+    }
+found:
+    base = w->known[form->base];
+    if (w->highest != NULL && *x > w->highest[form->base])
+        w->highest[form->base] = *x;
+    difference = (int64_t)((uint64_t)*x - (uint64_t)base);
+    if (TW_UNLIKELY(((*x ^ base) & (*x ^ difference)) < 0)) {
+        w->unsure = 1; /* the difference has more than 64 bits */
+        return -1;
+    }
+    *x = difference;
+    return 0;
+}
+
+/* `value` is NULL where the number is always the same, and objects do not have it. */
+static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
+{
+    const tw_form *form = f->form;
+    int64_t x = form->equals;
+    int width;
+    if (value != NULL && tw_number_of(form, value, &x, w) < 0)
+        return -1;
+    if (TW_UNLIKELY(value != NULL && form->hidden & x))
+        return -1; /* bits that objects have in other ways */
+    if (form->follows_count && tw_follow_bits(form, object, &x, w) < 0)
+        return -1;
+    w->known[form->keep] = x;
+    if ((form->is_checked && tw_check_number(form, x, w->known) < 0) || tw_make_room(w, 10) < 0)
+        return -1;
+    width = tw_number_bytes(f, x, w->p);
+    if (TW_UNLIKELY(width < 0))
+        return -1;
+    w->p += width;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,325 @@
+"""The plan of what record formats have: lengths, counts and checksums of other items, and items that depend on them.
+
+Where one struct of a layout has any of it, all its structs get forms (forms.h), so that an item may depend on any that
+came before it. Names are resolved here, to registers; nothing is looked up when bytes are read.
+"""
+
+cdef enum:
+    ZERO = 1  # the register that is 0 always; register 0 takes what nobody asks for
+    ONE = 2  # the register that is 1 always
+
+cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
+
+
+@final
+cdef class Known:
+    """An item that came before: where its number is kept, if it has one."""
+
+    cdef tw_form *form
+    cdef int place
+
+
+cdef class FramedBuilder(Builder):
+    """Builds a plan that may be framed."""
+
+    cdef int registers
+    cdef list scopes
+    cdef dict inputs  # names that no item has, and their registers
+    cdef object ordering
+
+    def __cinit__(self, Shared shared):
+        self.registers = ONE + 1
+        self.scopes = []
+        self.inputs = {}
+
+    cdef bint decide(self, object root) except -1:
+        """Whether the plan of this struct is a framed one."""
+        self.framed = any([is_framed(struct) for struct in structs_of(root)])
+        return self.framed
+
+    # ------------------------------------------------------------ registers
+
+    cdef int new_register(self) except -1:
+        if self.registers == TW_REGISTERS:
+            raise NotNative(f"more than {TW_REGISTERS} numbers depend on each other")
+        self.registers += 1
+        return self.registers - 1
+
+    cdef int register_of(self, str name) except -1:
+        """Where the number of the nearest item of that name is kept that came before; else it comes from outside."""
+        cdef Known known
+        for scope in reversed(self.scopes):
+            if name in scope:
+                known = scope[name]
+                if not known.form.is_number:
+                    raise NotNative(f"{name} is no number that others could depend on")
+                if not known.form.keep:
+                    known.form.keep = self.new_register()
+                return known.form.keep
+        if name not in self.inputs:
+            self.inputs[name] = self.new_register()
+        return self.inputs[name]
+
+    cdef dict scope(self):
+        """The items so far of the struct that is being built."""
+        return self.scopes[len(self.scopes) - 1]
+
+    # ------------------------------------------------------------ structs
+
+    cdef const tw_struct *framed_struct(self, object layout) except NULL:
+        cdef Block block = Block(sizeof(tw_struct))
+        cdef tw_struct *s = <tw_struct *>block.at
+        self.kept += [block, layout]
+        if layout.section is not None:
+            raise NotNative(f"{layout.name} has tagged fields beside lengths, counts or checksums")
+        s.framed = True
+        s.enclosed = layout.is_enclosed
+        self.made_of(s, layout)
+        ordering, self.ordering = self.ordering, None
+        self.scopes.append({})
+        s.items_count = len(layout.items)
+        s.items = self.framed_items(s, layout, ordering)
+        self.scopes.pop()
+        s.known_tags = self.keep(frozenset([item.name for item in layout.items]))
+        return s
+
+    cdef int made_of(self, tw_struct *s, object layout) except -1:
+        """What the values of a struct are."""
+        if layout.cls is None:
+            s.shape = TW_DICT
+        elif layout.cls is tuple:
+            s.shape = TW_TUPLE
+            s.tuple_size = len(layout.values)
+            s.leaves = not any([isinstance(item.type, (Array, Nested)) for item in layout.items])
+        else:
+            s.shape = TW_OBJECT
+            check_class(layout.cls)
+            s.made = class_of(layout.cls)
+            s.unknown_slot = self.slot(layout.cls, "unknown_tags") if layout.has_tags else 0
+            s.missing_count = len(layout.missing)
+            s.missing = self.missing(layout.cls, layout.missing)
+            self.fill(s)
+        return 0
+
+    cdef const tw_field *framed_items(self, tw_struct *s, object layout, object ordering) except NULL:
+        cdef tw_field *fields = <tw_field *>self.memory(len(layout.items) * sizeof(tw_field))
+        cdef tw_form *form
+        cdef Known known
+        cdef Py_ssize_t index, values = 0
+        for index, item in enumerate(layout.items):
+            form = <tw_form *>self.memory(sizeof(tw_form))
+            fields[index].form = form
+            fields[index].tag = -1
+            fields[index].name = self.keep(item.name)
+            fields[index].slot = TW_NOWHERE
+            if has_value(layout.cls, item):
+                fields[index].slot = self.slot(layout.cls, item.name) if s.shape == TW_OBJECT else values
+                values += 1
+            form.place = form.of = form.measured = form.covered = -1
+            form.base = ZERO
+            form.scale = ONE
+            self.condition(form, item)
+            self.framed_type(s, &fields[index], form, item, layout)
+            self.framed_default(s, &fields[index], form, item, layout.cls)
+            self.checks(form, item, layout)
+            if ordering is not None and ordering[0] == item.name:
+                if not form.is_number:
+                    raise NotNative(f"elements that ascend by {item.name}, which is no number")
+                form.last, form.unsigned_order, form.is_checked = ordering[1], ordering[2], True
+            form.is_usual = item.is_plain and not (form.is_guarded or form.sum or form.last or is_stated(item.type))
+            known = Known()
+            known.form = form
+            known.place = form.place
+            self.scope()[item.name] = known
+        return fields
+
+    # ------------------------------------------------------------ items
+
+    cdef int condition(self, tw_form *form, object item) except -1:
+        if item.condition is not None:
+            form.is_guarded = True
+            form.guard = self.register_of(item.condition.field)
+            form.guard_mask, form.guard_equals = number(item.condition.mask), number(item.condition.equals)
+        return 0
+
+    cdef int framed_type(self, tw_struct *s, tw_field *field, tw_form *form, object item, object layout) except -1:
+        type = item.type
+        if isinstance(type, Array):
+            self.framed_array(field, form, type)
+        else:
+            self.type(field, type.code if isinstance(type, (Extent, Count)) else UINT32 if isinstance(type, Checksum) else type)
+        form.is_number = is_number(field)
+        if isinstance(type, FRAMING):
+            if not form.is_number:
+                raise NotNative(f"{item.name} is a {type} of 64 bits without a sign")
+            self.framing(s, form, item, layout)
+        if item.extent:
+            form.extent = self.register_of(item.extent)
+            form.measured = (<Known>self.scope()[item.extent]).place if item.extent in self.scope() else -1
+        if item.compression is not None and isinstance(type, Array):
+            form.packing = self.register_of(item.compression.field)
+            form.packing_mask, form.packing_shift = number(item.compression.bits.mask), item.compression.bits.shift
+            form.codecs = self.keep(item.compression.bits.values)
+        return 0
+
+    cdef int framed_array(self, tw_field *field, tw_form *form, object type) except -1:
+        field.kind = TW_ARRAY
+        field.minimum = type.minimum
+        self.length(field, type)
+        form.filled = type.filled
+        if type.counted_by:
+            form.counted_by = self.register_of(type.counted_by)
+        if type.order is not None:
+            form.ordered = self.new_register()
+            self.ordering = (type.order.field, form.ordered, type.order.unsigned)
+        field.element = <tw_field *>self.memory(sizeof(tw_field))
+        self.type(<tw_field *>field.element, type.element)
+        if self.ordering is not None:
+            raise NotNative(f"{type} ascends, but holds no structs")
+        return 0
+
+    cdef int framing(self, tw_struct *s, tw_form *form, object item, object layout) except -1:
+        """A length, count or checksum: what a reader checks, and where a writer comes back to it."""
+        type = item.type
+        if isinstance(type, Count):
+            form.frame = TW_COUNT
+            form.of = [other.name for other in layout.items].index(type.of)
+            return 0
+        form.frame = TW_CHECKSUM if isinstance(type, Checksum) else TW_EXTENT_OF if type.of else TW_EXTENT
+        if isinstance(type, Checksum):
+            form.algorithm = ALGORITHMS[type.algorithm]
+        else:
+            form.counts_itself = type.counts_itself
+            if type.of and type.counts_itself:
+                raise NotNative(f"{item.name} counts itself, but measures {type.of} alone")
+        if s.marks_count == TW_FRAMES:
+            raise NotNative(f"{layout.name} has more than {TW_FRAMES} lengths and checksums")
+        form.place = s.marks_count
+        s.marks_count += 1
+        return 0
+
+    cdef int framed_default(self, tw_struct *s, tw_field *field, tw_form *form, object item, object cls) except -1:
+        struct = item.type.struct.cls if isinstance(item.type, Nested) else None
+        if item.default is DEFAULT_STRUCT and (s.shape != TW_OBJECT or struct is None):
+            raise NotNative(f"the default of {item.name} is made of dicts")
+        self.default(field, cls, item.default, struct)
+        if type(item.default) is int and form.is_number:
+            form.absent = number(item.default)
+        return 0
+
+    cdef int checks(self, tw_form *form, object item, object layout) except -1:
+        """What the item's number is held against, and the checksum that covers everything from it on."""
+        cdef tw_bits *bits
+        cdef Py_ssize_t index
+        if item.equals is not None or item.bits:
+            if not form.is_number:
+                raise NotNative(f"{item.name} is no number of 64 bits, but has named bits, or one value only")
+            form.is_checked = True
+            form.has_equals = item.equals is not None
+            form.equals = number(item.equals or 0)
+            bits = <tw_bits *>self.memory(len(item.bits) * sizeof(tw_bits))
+            for index, group in enumerate(item.bits):
+                bits[index].mask, bits[index].shift, bits[index].values = number(group.mask), group.shift, len(group.values)
+            form.bits, form.bits_count = bits, len(item.bits)
+        for name, check in layout.checks:
+            if check.first == item.name:
+                if form.sum:
+                    raise NotNative(f"two checksums begin at {item.name}")
+                form.sum = self.register_of(name)
+                form.covered = (<Known>self.scope()[name]).place
+                if form.frame == TW_CHECKSUM:
+                    raise NotNative(f"{item.name} is a checksum under a checksum")
+                form.algorithm = ALGORITHMS[check.algorithm]
+        return 0
+
+
+FRAMING = (Extent, Count, Checksum)
+UINT32 = Fixed(WIRE_TYPES["uint32"])
+
+
+cdef int64_t number(object value) except? -1:
+    """A number of a layout; one that has more than 64 bits could not be held against any."""
+    if not -(1 << 63) <= value < 1 << 63:
+        raise NotNative(f"{value} has more than 64 bits")
+    return value
+
+
+cdef bint is_number(const tw_field *field):
+    if field.kind == TW_VARINT:
+        return field.bits == 32 or field.zigzag != TW_UNSIGNED
+    return TW_INT8 <= field.kind <= TW_INT64
+
+
+cdef bint has_value(object cls, object item):
+    """Whether the values of a struct have a field: not what follows from others, nor what always is the same."""
+    if isinstance(item.type, FRAMING):
+        return cls is None and isinstance(item.type, Checksum)
+    return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
+
+
+def structs_of(struct):
+    """A struct and all that it holds."""
+    yield struct
+    for item in struct.fields:
+        kind = item.type
+        while isinstance(kind, Array):
+            kind = kind.element
+        if isinstance(kind, Nested):
+            yield from structs_of(kind.struct)
+
+
+def is_framed(struct):
+    """Whether a struct needs forms: it is no plain object, or an item is more than its type."""
+    if struct.cls is None or struct.cls is tuple or not struct.has_tags:
+        return True
+    try:
+        _, items = enclosed(struct.items)
+    except NotNative:
+        return True
+    return any([item.condition is not None or not item.is_plain or is_stated(item.type) for item in items])
+
+
+def is_stated(kind):
+    """Whether an array says more of its elements than their count."""
+    return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
+
+
+# ---------------------------------------------------------------- called from C
+
+cdef extern from "Python.h":
+    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
+    object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
+    int PyBUF_READ
+
+
+cdef int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) except -1:
+    return crc32(PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
+
+
+cdef object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
+    """What bytes unpack to; None for what does not."""
+    from tagwire.wire.compression import PackingFault, unpack
+
+    try:
+        return unpack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size), <object>limits)
+    except PackingFault:
+        return None
+
+
+cdef object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
+    from tagwire.wire.compression import pack
+
+    return pack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))
+
+
+cdef object plain_tuple "tw_plain_tuple"(object value, Py_ssize_t size):
+    """So many values as a tuple."""
+    found = tuple(value)
+    if len(found) != size:
+        raise ValueError
+    return found
+
+
+cdef int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
+    """Whether a dict has a key that is no field's name."""
+    return not (<dict>values).keys() <= <object>names

@@ -1,0 +1,293 @@
+"""The JSON form of messages, in both styles: to and from Python values, and to and from text.
+
+The walks are C (`json_values.h`, `json_write.h`, `json_read.h`); here their plans are made, once for a version, and here
+the rare goes on: whatever C does not take is done by `tagwire.message.json`, which refuses with the field's path.
+"""
+
+cdef extern from "engine/json_plan.h":
+    ctypedef struct tw_json_struct
+    ctypedef struct tw_json_field:
+        const tw_field *field
+        PyObject *key
+        const char *text
+        Py_ssize_t text_size
+        const tw_json_struct *child
+        uint8_t records
+    ctypedef struct tw_json_struct:
+        PyTypeObject *cls
+        Py_ssize_t count
+        const tw_json_field *fields
+        Py_ssize_t unknown_slot
+    ctypedef struct tw_json_reading
+    ctypedef struct tw_json_row:
+        PyObject *key
+        const char *text
+        Py_ssize_t text_size
+        const tw_json_reading *child
+        Py_ssize_t attribute
+        uint8_t kind, is_array, nullable, required
+    ctypedef struct tw_json_reading:
+        const tw_data_class *c
+        Py_ssize_t count
+        const tw_json_row *rows
+
+cdef extern from "engine/json_values.h":
+    ctypedef struct tw_json_style:
+        const tw_shared *shared
+        int lossless
+    PyObject *tw_json_of_struct(const tw_json_style *, const tw_json_struct *, PyObject *)
+    PyObject *tw_struct_of_json(const tw_reader *, const tw_json_reading *, PyObject *)
+
+cdef extern from "engine/json_write.h":
+    ctypedef struct tw_json_writer:
+        tw_json_style style
+        char *p
+        char *end
+        char *start
+        int indent, depth, is_ascii
+    int tw_json_write_struct(tw_json_writer *, const tw_json_struct *, PyObject *)
+
+cdef extern from "engine/json_read.h":
+    ctypedef struct tw_json_reader:
+        const uint8_t *p
+        const uint8_t *end
+        const tw_reader *r
+    PyObject *tw_json_read_all(tw_json_reader *, const tw_json_reading *)
+
+cdef extern from "Python.h":
+    void PyMem_Free(void *)
+    object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
+
+cdef enum:
+    WIDEST_INDENT = 64
+
+
+@final
+@no_gc_clear
+cdef class JsonForm:
+    """One version of one message as JSON."""
+
+    cdef Plan plan
+    cdef const tw_json_struct *root
+    cdef const tw_json_reading *reading  # NULL where Python makes the objects
+    cdef list kept
+    cdef dict structs
+    cdef dict readings
+
+    def __cinit__(self, Plan plan):
+        self.plan = plan
+        self.kept = [plan]
+        self.structs = {}
+        self.readings = {}
+        self.root = self.struct(Builder(SHARED), plan.source.root)
+        try:
+            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION, True)
+        except NotNative:
+            self.reading = NULL
+
+    cdef PyObject *keep(self, object value):
+        self.kept.append(value)
+        return <PyObject *>value
+
+    # ------------------------------------------------------------ plans
+
+    cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
+        """How a struct is written: its fields in the order of the class's rows."""
+        cdef Block block = self.structs.get(id(layout))
+        if block is not None:
+            return <const tw_json_struct *>block.at
+        block = self.structs[id(layout)] = Block(sizeof(tw_json_struct))
+        cdef tw_json_struct *made = <tw_json_struct *>block.at
+        by_name = {item.name: item for item in layout.fields}
+        items = tuple([by_name[row.name] for row in layout.cls.FIELDS if row.name in by_name])
+        cdef const tw_field *fields = builder.items(layout.cls, items)
+        cdef Block keys = Block(len(items) * sizeof(tw_json_field))
+        cdef tw_json_field *field = <tw_json_field *>keys.at
+        cdef Py_ssize_t index
+        self.kept += [block, keys, builder, layout]
+        for index, item in enumerate(items):
+            self.field(builder, &field[index], &fields[index], item)
+        made.cls = <PyTypeObject *><PyObject *>layout.cls
+        made.count = len(items)
+        made.fields = field
+        made.unknown_slot = builder.slot(layout.cls, "unknown_tags")
+        return made
+
+    cdef int field(self, Builder builder, tw_json_field *made, const tw_field *field, object item) except -1:
+        type = item.type.element if isinstance(item.type, Array) else item.type
+        cdef bytes text = f'"{item.json_name}": '.encode()
+        self.keep(text)
+        made.field = field
+        made.key = self.keep(item.json_name)
+        made.text = text
+        made.text_size = len(text)
+        made.records = isinstance(type, Sized) and type.wire.name == "records"
+        made.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
+        return 0
+
+    cdef const tw_json_reading *struct_reading(self, object cls, object version, bint is_of_version) except NULL:
+        """How a struct is read; `is_of_version` is False in a field that only other versions have."""
+        cdef Block block = self.readings.get((cls, is_of_version))
+        if block is not None:
+            return <const tw_json_reading *>block.at
+        cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
+        if not c.is_plain or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
+            raise NotNative(f"{cls.__name__} is constructed by Python")
+        block = self.readings[cls, is_of_version] = Block(sizeof(tw_json_reading))
+        cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
+        cdef tw_json_reading *made = <tw_json_reading *>block.at
+        cdef Py_ssize_t index
+        self.kept += [block, rows, cls]
+        made.c = &c.c
+        made.count = len(cls.FIELDS)
+        made.rows = <tw_json_row *>rows.at
+        for index, row in enumerate(cls.FIELDS):
+            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version, is_of_version)
+        return made
+
+    cdef int row(self, tw_json_row *made, object cls, object row, object version, bint is_of_version) except -1:
+        cdef bint in_version = is_of_version and version in row.versions
+        cdef bytes text = row.json_name.encode()
+        self.keep(text)
+        made.key = self.keep(row.json_name)
+        made.text = text
+        made.text_size = len(text)
+        made.attribute = cls.__slots__.index(row.name)
+        made.is_array = row.type.startswith("[]")
+        made.nullable = bool(version in row.nullable if in_version else row.nullable)
+        made.required = in_version and version not in row.tagged
+        if row.struct is not None:
+            made.kind = TW_STRUCT
+            made.child = self.struct_reading(row.struct, version, in_version)
+            return 0
+        wire = WIRE_TYPES[row.type.removeprefix("[]")]
+        made.kind = KINDS[wire.family, wire.width][wire.low < 0 if wire.family == "integer" else 0]
+        if made.kind == TW_UUID:
+            SHARED.learn_uuids()
+        return 0
+
+    # ------------------------------------------------------------ values
+
+    cdef object value(self, object message, bint is_lossless):
+        """The message as a dict; None where Python must look."""
+        cdef tw_json_style style
+        style.shared, style.lossless = &SHARED.c, is_lossless
+        self.plan.measure(message)
+        return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
+
+    cdef object made(self, object obj):
+        """The message of a dict; None where Python must look."""
+        cdef tw_reader r
+        if self.reading == NULL:
+            return None
+        r.shared = &SHARED.c
+        return taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj))
+
+    # ------------------------------------------------------------ text
+
+    cdef object text(self, object message, bint is_lossless, int indent):
+        """The message as text; None where Python must look."""
+        cdef tw_json_writer w
+        cdef object text = None
+        w.style.shared, w.style.lossless = &SHARED.c, is_lossless
+        w.p = w.start = w.end = NULL
+        w.indent, w.depth, w.is_ascii = indent, 0, True
+        self.plan.measure(message)
+        try:
+            if tw_json_write_struct(&w, self.root, <PyObject *>message) == 0:
+                text = PyUnicode_DecodeUTF8(w.start, w.p - w.start, NULL)
+            elif PyErr_Occurred() != NULL:
+                reraise()
+        finally:
+            PyMem_Free(w.start)
+        return text
+
+    cdef object read(self, bytes data):
+        """The message of a text in UTF-8; None where Python must look."""
+        cdef tw_reader r
+        cdef tw_json_reader t
+        if self.reading == NULL:
+            return None
+        r.shared = &SHARED.c
+        t.r = &r
+        t.p = TW_BYTES_DATA(<PyObject *>data)
+        t.end = t.p + TW_BYTES_SIZE(<PyObject *>data)
+        return taken_or_none(tw_json_read_all(&t, self.reading))
+
+
+cdef inline object taken_or_none(PyObject *value):
+    """A new reference as Cython's own; None for NULL without an exception."""
+    if value == NULL and PyErr_Occurred() == NULL:
+        return None
+    return taken(value)
+
+
+cdef object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
+    """A value that is not of the plain kind, as JSON."""
+    from tagwire.message.json import json_value
+
+    if field.kind == TW_BOOL:
+        return bool(value)
+    return json_value(float(value) if field.kind == TW_FLOAT64 else value, is_lossless=lossless)
+
+
+cdef object json_unknown_tags "tw_json_unknown_tags"(object tags):
+    """Unknown tagged fields, as JSON."""
+    from tagwire.message.json import json_tags
+
+    return json_tags(tags)
+
+
+cdef object json_dumped "tw_json_dumped"(object value, int indent, int depth):
+    """A value as text, indented as it stands within another."""
+    from tagwire.message.json_text import dumped
+
+    text = dumped(value, None if indent < 0 else indent)
+    return text.replace("\n", "\n" + " " * (indent * depth)) if indent > 0 else text
+
+
+# ---------------------------------------------------------------- what `tagwire.message.json` and `json_text` call
+
+cdef object FORMS_LOCK = RLock()
+
+
+cdef JsonForm form_of(object cls, object version):
+    """The form of a version, made once; None where the pure engine has the version."""
+    forms = vars(cls).get("_json_forms")
+    if forms is None:
+        with FORMS_LOCK:
+            forms = vars(cls).get("_json_forms")
+            if forms is None:
+                forms = cls._json_forms = {}
+    found = forms.get(version)
+    if found is None:
+        plan = cls.serializer(version)
+        with FORMS_LOCK:
+            found = forms.setdefault(version, JsonForm(plan) if type(plan) is Plan else False)
+    return found or None
+
+
+def to_json(message, version, is_lossless):
+    """The message as a dict, or None. Raises what `encode` raises."""
+    cdef JsonForm form = form_of(type(message), version)
+    return None if form is None else form.value(message, is_lossless)
+
+
+def from_json(cls, obj, version):
+    """The message of a dict, or None."""
+    cdef JsonForm form = form_of(cls, version)
+    return None if form is None else form.made(obj)
+
+
+def to_json_text(message, version, is_lossless, indent):
+    """The message as text, or None. Raises what `encode` raises."""
+    if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
+        return None
+    cdef JsonForm form = form_of(type(message), version)
+    return None if form is None else form.text(message, is_lossless, -1 if indent is None else indent)
+
+
+def from_json_text(cls, bytes data, version):
+    """The message of a text in UTF-8, or None."""
+    cdef JsonForm form = form_of(cls, version)
+    return None if form is None else form.read(data)

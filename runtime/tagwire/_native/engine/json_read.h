@@ -1,0 +1,335 @@
+/* Messages from JSON text, without the values that Python's `json` would make of it.
+ *
+ * Takes what is right and plain; whatever else (a key that is unknown, missing or escaped, a number of another kind, a
+ * fault of syntax) is left to Python, which reads it all again and says what is wrong.
+ */
+#ifndef TAGWIRE_JSON_READ_H
+#define TAGWIRE_JSON_READ_H
+
+#include "engine/json_values.h"
+
+typedef struct {
+    const uint8_t *p, *end;
+    const tw_reader *r;
+} tw_json_reader;
+
+static inline void tw_json_blanks(tw_json_reader *t)
+{
+    while (t->p < t->end && (*t->p == ' ' || *t->p == '\n' || *t->p == '\r' || *t->p == '\t'))
+        t->p++;
+}
+
+/* Whether the next character that is no blank is this one; then it is behind us. */
+static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
+{
+    tw_json_blanks(t);
+    if (t->p == t->end || *t->p != letter)
+        return 0;
+    t->p++;
+    return 1;
+}
+
+static int tw_json_takes_word(tw_json_reader *t, const char *word, Py_ssize_t size)
+{
+    if (t->end - t->p < size || memcmp(t->p, word, size) != 0)
+        return 0;
+    t->p += size;
+    return 1;
+}
+
+/* ---------------------------------------------------------------- single values */
+
+static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
+{
+    const uint8_t *p = t->p, *first;
+    int negative = p < t->end && *p == '-';
+    uint64_t x = 0;
+    first = p += negative;
+    for (; p < t->end && *p >= '0' && *p <= '9' && p - first < 19; p++)
+        x = x * 10 + (*p - '0');
+    if (p == first || (*first == '0' && p - first > 1) || x > (uint64_t)INT64_MAX + negative)
+        return NULL;
+    if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
+        return NULL; /* longer, or no integer */
+    x = negative ? 0 - x : x;
+    if (!tw_fits_kind(kind, (int64_t)x))
+        return NULL;
+    t->p = p;
+    return tw_new_int(t->r->shared, (int64_t)x);
+}
+
+static PyObject *tw_json_read_float(tw_json_reader *t)
+{
+    char digits[64], *stop;
+    Py_ssize_t size = 0;
+    double number;
+    int is_integer = 1;
+    for (const uint8_t *p = t->p; p < t->end && size < 63 && strchr("+-.eE0123456789", *p) != NULL && *p; p++) {
+        is_integer &= *p == '-' || (*p >= '0' && *p <= '9');
+        digits[size++] = (char)*p;
+    }
+    digits[size] = 0;
+    if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
+        return NULL; /* integers are Python's to convert */
+    if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
+        (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
+        return NULL;
+    number = PyOS_string_to_double(digits, &stop, NULL);
+    if (stop != digits + size || PyErr_Occurred() || !Py_IS_FINITE(number)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    t->p += size;
+    return PyFloat_FromDouble(number);
+}
+
+/* Where the letters of a text end that begins behind the quote at `p`; NULL where it has an escape or a control. */
+static const uint8_t *tw_json_plain_end(const tw_json_reader *t)
+{
+    const uint8_t *p = t->p;
+    while (p < t->end && *p != '"') {
+        if (*p == '\\' || *p < 0x20)
+            return NULL;
+        p++;
+    }
+    return p < t->end ? p : NULL;
+}
+
+static int tw_json_hex(const uint8_t *p, uint32_t *code)
+{
+    *code = 0;
+    for (int index = 0; index < 4; index++) {
+        uint8_t letter = p[index] | 0x20;
+        int digit = p[index] >= '0' && p[index] <= '9' ? p[index] - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+        if (digit < 0)
+            return 0;
+        *code = *code << 4 | (uint32_t)digit;
+    }
+    return 1;
+}
+
+/* The code behind `\u`, of two halves where that is so; 0 for a lone half, or what is none. */
+static int tw_json_code(tw_json_reader *t, uint32_t *code)
+{
+    uint32_t low;
+    if (t->end - t->p < 4 || !tw_json_hex(t->p, code))
+        return 0;
+    t->p += 4;
+    if (*code < 0xD800 || *code > 0xDFFF)
+        return 1;
+    if (*code > 0xDBFF || t->end - t->p < 6 || t->p[0] != '\\' || t->p[1] != 'u' || !tw_json_hex(t->p + 2, &low) ||
+        low < 0xDC00 || low > 0xDFFF)
+        return 0;
+    t->p += 6;
+    *code = 0x10000 + ((*code - 0xD800) << 10) + (low - 0xDC00);
+    return 1;
+}
+
+static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
+{
+    if (code < 0x80) {
+        *out++ = (uint8_t)code;
+        return out;
+    }
+    if (code >= 0x10000) {
+        *out++ = (uint8_t)(0xF0 | code >> 18);
+        *out++ = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+    } else if (code >= 0x800)
+        *out++ = (uint8_t)(0xE0 | code >> 12);
+    else {
+        *out++ = (uint8_t)(0xC0 | code >> 6);
+        *out++ = (uint8_t)(0x80 | (code & 0x3F));
+        return out;
+    }
+    *out++ = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+    *out++ = (uint8_t)(0x80 | (code & 0x3F));
+    return out;
+}
+
+/* Undo the escapes of a text into `out`, which has room for all that is left: what is behind the last byte, or NULL. */
+static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
+{
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    while (t->p < t->end && *t->p != '"') {
+        const char *found;
+        uint32_t code;
+        if (*t->p < 0x20)
+            return NULL;
+        if (*t->p != '\\') {
+            *out++ = *t->p++;
+            continue;
+        }
+        if (t->end - t->p < 2)
+            return NULL;
+        t->p += 2;
+        if (t->p[-1] == 'u') {
+            if (!tw_json_code(t, &code))
+                return NULL;
+            out = tw_json_put_code(out, code);
+        } else if (t->p[-1] && (found = strchr(letters, t->p[-1])) != NULL)
+            *out++ = (uint8_t)meanings[found - letters];
+        else
+            return NULL;
+    }
+    return t->p < t->end ? out : NULL;
+}
+
+static PyObject *tw_json_read_escaped(tw_json_reader *t)
+{
+    PyObject *text = NULL;
+    const uint8_t *close = t->p;
+    uint8_t *out, *end;
+    while (close < t->end && *close != '"')
+        close += *close == '\\' ? 2 : 1;
+    if (close >= t->end)
+        return NULL;
+    out = PyMem_Malloc(close - t->p + 1);
+    if (out == NULL)
+        return PyErr_NoMemory();
+    end = tw_json_unescaped(t, out);
+    if (end != NULL) {
+        t->p++;
+        text = tw_new_text(t->r, out, end - out);
+    }
+    PyMem_Free(out);
+    return text;
+}
+
+static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
+{
+    const uint8_t *first, *close;
+    if (t->p == t->end || *t->p != '"')
+        return NULL;
+    first = ++t->p;
+    close = tw_json_plain_end(t);
+    if (close == NULL)
+        return kind == TW_TEXT ? tw_json_read_escaped(t) : NULL;
+    t->p = close + 1;
+    if (kind == TW_TEXT)
+        return tw_new_text(t->r, first, close - first);
+    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_bytes_of_base64(first, close - first);
+}
+
+/* ---------------------------------------------------------------- structs and arrays */
+
+static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
+
+static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
+{
+    tw_json_blanks(t);
+    switch (row->kind) {
+    case TW_STRUCT:
+        return tw_json_read_struct(t, row->child);
+    case TW_TEXT:
+    case TW_UUID:
+    case TW_BINARY:
+        return tw_json_read_letters(t, row->kind);
+    case TW_FLOAT64:
+        return tw_json_read_float(t);
+    case TW_BOOL:
+        if (tw_json_takes_word(t, "true", 4))
+            Py_RETURN_TRUE;
+        if (tw_json_takes_word(t, "false", 5))
+            Py_RETURN_FALSE;
+        return NULL;
+    }
+    return tw_json_read_int(t, row->kind);
+}
+
+static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row)
+{
+    PyObject *list, *array = NULL;
+    if (!tw_json_takes(t, '['))
+        return NULL;
+    list = PyList_New(0);
+    if (list == NULL || tw_json_takes(t, ']'))
+        goto done;
+    do {
+        PyObject *element = tw_json_read_value(t, row);
+        int failed = element == NULL || PyList_Append(list, element) < 0;
+        Py_XDECREF(element);
+        if (failed)
+            Py_CLEAR(list);
+    } while (list != NULL && tw_json_takes(t, ','));
+    if (list != NULL && !tw_json_takes(t, ']'))
+        Py_CLEAR(list);
+done:
+    if (list != NULL)
+        array = PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return array;
+}
+
+static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
+{
+    tw_json_blanks(t);
+    if (row->nullable && tw_json_takes_word(t, "null", 4))
+        Py_RETURN_NONE;
+    return row->is_array ? tw_json_read_array(t, row) : tw_json_read_value(t, row);
+}
+
+/* The row of the key that comes, in the order of the rows at best; NULL for none. Its colon is behind us then. */
+static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
+{
+    const uint8_t *first, *close;
+    if (!tw_json_takes(t, '"'))
+        return NULL;
+    first = t->p;
+    close = tw_json_plain_end(t);
+    if (close == NULL)
+        return NULL;
+    t->p = close + 1;
+    if (!tw_json_takes(t, ':'))
+        return NULL;
+    for (Py_ssize_t tried = 0; tried < j->count; tried++, next++) {
+        const tw_json_row *row = &j->rows[next < j->count ? next : (next = 0)];
+        if (row->text_size == close - first && memcmp(row->text, first, row->text_size) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* Read the fields of an object until it closes: whether all is well. */
+static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
+{
+    Py_ssize_t next = 0;
+    if (tw_json_takes(t, '}'))
+        return 1;
+    do {
+        const tw_json_row *row = tw_json_key(t, j, next);
+        if (row == NULL || placed[row->attribute] != NULL)
+            return 0; /* unknown, or twice */
+        placed[row->attribute] = tw_json_read_row(t, row);
+        if (placed[row->attribute] == NULL)
+            return 0;
+        next = row - j->rows + 1;
+    } while (tw_json_takes(t, ','));
+    return tw_json_takes(t, '}');
+}
+
+static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j)
+{
+    PyObject *placed[TW_MOST_ATTRIBUTES];
+    int made;
+    if (!tw_json_takes(t, '{'))
+        return NULL;
+    memset(placed, 0, j->c->count * sizeof(PyObject *));
+    made = tw_json_read_fields(t, j, placed);
+    for (Py_ssize_t index = 0; made && index < j->count; index++)
+        made = !j->rows[index].required || placed[j->rows[index].attribute] != NULL;
+    return tw_json_object(j->c, placed, made);
+}
+
+/* The message that is the whole text. */
+static PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
+{
+    PyObject *message = tw_json_read_struct(t, j);
+    if (message != NULL) {
+        tw_json_blanks(t);
+        if (t->p != t->end)
+            Py_CLEAR(message);
+    }
+    return message;
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* Messages to and from the values that Python's `json` knows: dicts, lists, numbers, texts. */
+#ifndef TAGWIRE_JSON_VALUES_H
+#define TAGWIRE_JSON_VALUES_H
+
+#include "engine/json_plan.h"
+#include "engine/base64.h"
+
+/* What writing needs to know; `lossless` is the style. */
+typedef struct {
+    const tw_shared *shared;
+    int lossless;
+} tw_json_style;
+
+/* In json.pxi. */
+static PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
+static PyObject *tw_json_unknown_tags(PyObject *tags);
+
+/* ---------------------------------------------------------------- writing */
+
+static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object);
+
+static PyObject *tw_json_of_bytes(PyObject *value)
+{
+    Py_ssize_t size = TW_BYTES_SIZE(value);
+#ifndef Py_LIMITED_API
+    PyObject *text = PyUnicode_New(TW_BASE64_SIZE(size), 127);
+    if (text != NULL && size)
+        tw_put_padded_base64((char *)PyUnicode_1BYTE_DATA(text), TW_BYTES_DATA(value), size);
+    return text;
+#else
+    PyObject *text = NULL;
+    char *letters = PyMem_Malloc(TW_BASE64_SIZE(size) + 1);
+    if (letters == NULL)
+        return PyErr_NoMemory();
+    tw_put_padded_base64(letters, TW_BYTES_DATA(value), size);
+    text = PyUnicode_FromStringAndSize(letters, TW_BASE64_SIZE(size));
+    PyMem_Free(letters);
+    return text;
+#endif
+}
+
+static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
+{
+    uint8_t bytes[16];
+    char letters[TW_UUID_TEXT];
+    if (tw_put_uuid(s->shared, bytes, value) < 0)
+        return NULL;
+    tw_put_base64(letters, bytes, 16, tw_base64_url);
+    return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
+}
+
+/* A value that is no array, which the caller holds. */
+static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
+{
+    if (value == Py_None)
+        Py_RETURN_NONE;
+    switch (f->kind) {
+    case TW_STRUCT:
+        return tw_json_of_struct(s, j->child, value);
+    case TW_UUID:
+        if (Py_TYPE(value) == s->shared->uuid)
+            return tw_json_of_uuid(s, value);
+        break;
+    case TW_BINARY:
+        if (j->records && !s->lossless)
+            return PyUnicode_FromStringAndSize("", 0);
+        if (PyBytes_CheckExact(value))
+            return tw_json_of_bytes(value);
+        break;
+    case TW_TEXT:
+        if (PyUnicode_CheckExact(value))
+            return Py_NewRef(value);
+        break;
+    case TW_FLOAT64:
+        if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
+            return Py_NewRef(value);
+        break;
+    case TW_BOOL:
+        if (PyBool_Check(value))
+            return Py_NewRef(value);
+        break;
+    default:
+        if (PyLong_CheckExact(value))
+            return Py_NewRef(value);
+    }
+    return tw_json_odd(f, value, s->lossless);
+}
+
+static PyObject *tw_json_of_array(const tw_json_style *s, const tw_json_field *j, PyObject *value)
+{
+    PyObject *array, *elements;
+    if (value == Py_None)
+        Py_RETURN_NONE;
+    elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
+    if (elements == NULL)
+        return NULL;
+    array = PyList_New(TW_TUPLE_SIZE(elements));
+    for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(elements); index++) {
+        PyObject *element = tw_json_of_value(s, j, j->field->element, TW_TUPLE_GET(elements, index));
+        if (element == NULL)
+            Py_CLEAR(array);
+        else
+            PyList_SetItem(array, index, element);
+    }
+    Py_DECREF(elements);
+    return array;
+}
+
+/* Whether a field stands in the JSON of an object: 0 for a tagged one that holds its default, -1 for a fault. */
+static inline int tw_json_has(const tw_field *f, PyObject *object)
+{
+    return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
+}
+
+/* What a field holds, the default of an empty slot too; a new reference. */
+static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
+{
+    PyObject *value = TW_SLOT(object, f->slot);
+    return TW_LIKELY(value != NULL) ? Py_NewRef(value) : PyObject_GetAttr(object, f->name);
+}
+
+static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyObject *object, PyObject *out)
+{
+    const tw_field *f = j->field;
+    int failed = tw_json_has(f, object);
+    PyObject *value, *made;
+    if (failed <= 0)
+        return failed;
+    value = tw_json_field_of(object, f);
+    if (value == NULL)
+        return -1;
+    made = f->kind == TW_ARRAY ? tw_json_of_array(s, j, value) : tw_json_of_value(s, j, f, value);
+    failed = made == NULL ? -1 : PyDict_SetItem(out, j->key, made);
+    Py_DECREF(value);
+    Py_XDECREF(made);
+    return failed;
+}
+
+/* The unknown tags of an object as a dict: NULL without an exception where there are none. */
+static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
+{
+    PyObject *tags, *made;
+    if (!s->lossless || (tags = TW_SLOT(object, j->unknown_slot)) == s->shared->no_tags || tags == NULL)
+        return NULL;
+    Py_INCREF(tags);
+    made = PyObject_Size(tags) > 0 ? tw_json_unknown_tags(tags) : NULL;
+    Py_DECREF(tags);
+    return made;
+}
+
+static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
+{
+    PyObject *out, *tags;
+    int failed = 0;
+    if (Py_TYPE(object) != j->cls && !PyObject_TypeCheck(object, j->cls))
+        return NULL;
+    out = PyDict_New();
+    if (out == NULL)
+        return NULL;
+    for (Py_ssize_t index = 0; !failed && index < j->count; index++)
+        failed = tw_json_put_field(s, &j->fields[index], object, out);
+    if (!failed && (tags = tw_json_tags_of(s, j, object)) != NULL) {
+        failed = PyDict_SetItemString(out, "_unknownTags", tags);
+        Py_DECREF(tags);
+    }
+    if (failed || PyErr_Occurred())
+        Py_CLEAR(out);
+    return out;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
+
+static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+{
+    Py_ssize_t size;
+    const char *text;
+    int64_t x;
+    switch (row->kind) {
+    case TW_STRUCT:
+        return tw_struct_of_json(r, row->child, value);
+    case TW_BOOL:
+        return PyBool_Check(value) ? Py_NewRef(value) : NULL;
+    case TW_TEXT:
+        return PyUnicode_CheckExact(value) ? Py_NewRef(value) : NULL;
+    case TW_FLOAT64:
+        return PyFloat_CheckExact(value) ? Py_NewRef(value) : NULL;
+    case TW_UUID:
+    case TW_BINARY:
+        if (!PyUnicode_CheckExact(value))
+            return NULL;
+        text = PyUnicode_AsUTF8AndSize(value, &size);
+        if (text == NULL) {
+            PyErr_Clear();
+            return NULL;
+        }
+        return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
+                                    : tw_bytes_of_base64((const uint8_t *)text, size);
+    }
+    if (!PyLong_CheckExact(value))
+        return NULL;
+    if (!tw_plain_int(value, &x)) {
+        int overflow;
+        x = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow)
+            return NULL;
+    }
+    return tw_fits_kind(row->kind, x) ? Py_NewRef(value) : NULL;
+}
+
+static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+{
+    PyObject *array;
+    if (!PyList_CheckExact(value))
+        return NULL;
+    array = PyTuple_New(PyList_Size(value));
+    for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
+        PyObject *element = PyList_GetItem(value, index), *made = NULL;
+        if (element != NULL && element != Py_None) {
+            Py_INCREF(element); /* the collector may run, and with it code that changes the list */
+            made = tw_value_of_json(r, row, element);
+            Py_DECREF(element);
+        }
+        if (made == NULL)
+            Py_CLEAR(array);
+        else
+            TW_TUPLE_SET(array, index, made);
+    }
+    return array;
+}
+
+static PyObject *tw_row_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+{
+    if (value == Py_None)
+        return row->nullable ? Py_NewRef(value) : NULL;
+    return row->is_array ? tw_array_of_json(r, row, value) : tw_value_of_json(r, row, value);
+}
+
+static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value)
+{
+    PyObject *placed[TW_MOST_ATTRIBUTES];
+    Py_ssize_t found = 0, index;
+    if (!PyDict_CheckExact(value))
+        return NULL;
+    memset(placed, 0, j->c->count * sizeof(PyObject *));
+    for (index = 0; index < j->count; index++) {
+        const tw_json_row *row = &j->rows[index];
+        PyObject *field = PyDict_GetItemWithError(value, row->key), *made;
+        if (field == NULL) {
+            if (row->required || PyErr_Occurred())
+                break;
+            continue;
+        }
+        Py_INCREF(field);
+        made = tw_row_of_json(r, row, field);
+        Py_DECREF(field);
+        if (made == NULL)
+            break;
+        placed[row->attribute] = made;
+        found++;
+    }
+    return tw_json_object(j->c, placed, index == j->count && found == PyDict_Size(value));
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* Messages to JSON text, as `json.dumps` of their JSON values would have it, without those values. */
+#ifndef TAGWIRE_JSON_WRITE_H
+#define TAGWIRE_JSON_WRITE_H
+
+#include "engine/json_values.h"
+
+typedef struct {
+    tw_json_style style;
+    char *p, *end, *start;
+    int indent;      /* blanks a level; -1 for all in one line */
+    int depth;
+    int is_ascii;
+} tw_json_writer;
+
+/* In json.pxi: what `json.dumps` makes of a value, indented for the depth; a text. */
+static PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
+
+static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
+{
+    Py_ssize_t used = w->p - w->start, room = (w->end - w->start) * 2 + size;
+    char *moved = PyMem_Realloc(w->start, room);
+    if (moved == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    w->start = moved;
+    w->p = moved + used;
+    w->end = moved + room;
+    return 0;
+}
+
+static inline int tw_json_room(tw_json_writer *w, Py_ssize_t size)
+{
+    return TW_LIKELY(w->end - w->p >= size) ? 0 : tw_json_grow(w, size);
+}
+
+static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t size)
+{
+    if (tw_json_room(w, size) < 0)
+        return -1;
+    memcpy(w->p, text, size);
+    w->p += size;
+    return 0;
+}
+
+/* Before an element of an array or an object, and before what closes it. */
+static inline int tw_json_break(tw_json_writer *w, int is_first)
+{
+    if (w->indent < 0)
+        return is_first ? 0 : tw_json_put(w, ", ", 2);
+    if (tw_json_room(w, 2 + (Py_ssize_t)w->indent * w->depth) < 0)
+        return -1;
+    if (!is_first)
+        *w->p++ = ',';
+    *w->p++ = '\n';
+    memset(w->p, ' ', (size_t)w->indent * w->depth);
+    w->p += (Py_ssize_t)w->indent * w->depth;
+    return 0;
+}
+
+static int tw_json_open(tw_json_writer *w, char bracket)
+{
+    w->depth++;
+    return tw_json_put(w, &bracket, 1);
+}
+
+static int tw_json_close(tw_json_writer *w, char bracket, int is_empty)
+{
+    w->depth--;
+    if (!is_empty && w->indent >= 0 && tw_json_break(w, 1) < 0)
+        return -1;
+    return tw_json_put(w, &bracket, 1);
+}
+
+/* ---------------------------------------------------------------- single values */
+
+static int tw_json_write_int(tw_json_writer *w, int64_t x)
+{
+    char digits[20], *first = digits + sizeof digits;
+    uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    do {
+        *--first = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (tw_json_room(w, 21) < 0)
+        return -1;
+    if (x < 0)
+        *w->p++ = '-';
+    return tw_json_put(w, first, digits + sizeof digits - first);
+}
+
+/* Which characters must be escaped: 0, or the letter behind the backslash. */
+static inline char tw_json_escape(uint8_t letter)
+{
+    switch (letter) {
+    case '"':
+    case '\\':
+        return (char)letter;
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    }
+    return letter < 0x20 ? 'u' : 0;
+}
+
+static int tw_json_write_letters(tw_json_writer *w, const uint8_t *p, Py_ssize_t size)
+{
+    char *out;
+    uint8_t seen = 0;
+    if (tw_json_room(w, 6 * size + 2) < 0)
+        return -1;
+    out = w->p;
+    *out++ = '"';
+    for (const uint8_t *end = p + size; p < end; p++) {
+        char escape = tw_json_escape(*p);
+        seen |= *p;
+        if (TW_LIKELY(!escape)) {
+            *out++ = (char)*p;
+            continue;
+        }
+        *out++ = '\\';
+        *out++ = escape;
+        if (escape == 'u') {
+            *out++ = '0';
+            *out++ = '0';
+            *out++ = (char)('0' + (*p >> 4));
+            *out++ = "0123456789abcdef"[*p & 15];
+        }
+    }
+    *out++ = '"';
+    w->p = out;
+    w->is_ascii &= seen < 0x80;
+    return 0;
+}
+
+static int tw_json_write_text(tw_json_writer *w, PyObject *value)
+{
+    PyObject *data;
+    int failed;
+#ifndef Py_LIMITED_API
+    if (PyUnicode_IS_COMPACT_ASCII(value))
+        return tw_json_write_letters(w, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value));
+#endif
+    data = PyUnicode_AsUTF8String(value);
+    if (data == NULL) {
+        PyErr_Clear(); /* a lone surrogate: nothing that was encoded has one */
+        return -1;
+    }
+    failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));
+    Py_DECREF(data);
+    return failed;
+}
+
+static int tw_json_write_bytes(tw_json_writer *w, PyObject *value)
+{
+    Py_ssize_t size = TW_BYTES_SIZE(value);
+    if (tw_json_room(w, TW_BASE64_SIZE(size) + 2) < 0)
+        return -1;
+    *w->p++ = '"';
+    w->p = tw_put_padded_base64(w->p, TW_BYTES_DATA(value), size);
+    *w->p++ = '"';
+    return 0;
+}
+
+static int tw_json_write_uuid(tw_json_writer *w, PyObject *value)
+{
+    uint8_t bytes[16];
+    if (tw_put_uuid(w->style.shared, bytes, value) < 0 || tw_json_room(w, TW_UUID_TEXT + 2) < 0)
+        return -1;
+    *w->p++ = '"';
+    w->p = tw_put_base64(w->p, bytes, 16, tw_base64_url);
+    *w->p++ = '"';
+    return 0;
+}
+
+static int tw_json_write_float(tw_json_writer *w, PyObject *value)
+{
+    char *digits = PyOS_double_to_string(PyFloat_AsDouble(value), 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+    int failed = digits == NULL ? -1 : tw_json_put(w, digits, (Py_ssize_t)strlen(digits));
+    PyMem_Free(digits);
+    return failed;
+}
+
+/* What Python makes of a value, as text. */
+static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
+{
+    PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;
+    int failed = -1;
+    data = text == NULL ? NULL : PyUnicode_AsUTF8String(text);
+    if (data != NULL) {
+        w->is_ascii = 0;
+        failed = tw_json_put(w, (char *)TW_BYTES_DATA(data), TW_BYTES_SIZE(data));
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(data);
+    return failed;
+}
+
+static int tw_json_write_odd(tw_json_writer *w, const tw_field *f, PyObject *value)
+{
+    PyObject *odd = tw_json_odd(f, value, w->style.lossless);
+    int failed = tw_json_write_dumped(w, odd);
+    Py_XDECREF(odd);
+    return failed;
+}
+
+/* ---------------------------------------------------------------- structs and arrays */
+
+static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyObject *object);
+
+/* A value that is no array, which the caller holds. */
+static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
+{
+    int64_t x;
+    if (value == Py_None)
+        return tw_json_put(w, "null", 4);
+    switch (f->kind) {
+    case TW_STRUCT:
+        return tw_json_write_struct(w, j->child, value);
+    case TW_UUID:
+        if (Py_TYPE(value) == w->style.shared->uuid)
+            return tw_json_write_uuid(w, value);
+        break;
+    case TW_BINARY:
+        if (j->records && !w->style.lossless)
+            return tw_json_put(w, "\"\"", 2);
+        if (PyBytes_CheckExact(value))
+            return tw_json_write_bytes(w, value);
+        break;
+    case TW_TEXT:
+        if (PyUnicode_CheckExact(value))
+            return tw_json_write_text(w, value);
+        break;
+    case TW_FLOAT64:
+        if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
+            return tw_json_write_float(w, value);
+        break;
+    case TW_BOOL:
+        if (PyBool_Check(value))
+            return value == Py_True ? tw_json_put(w, "true", 4) : tw_json_put(w, "false", 5);
+        break;
+    default:
+        if (tw_plain_int(value, &x))
+            return tw_json_write_int(w, x);
+    }
+    return tw_json_write_odd(w, f, value);
+}
+
+static int tw_json_write_array(tw_json_writer *w, const tw_json_field *j, PyObject *value)
+{
+    PyObject *elements;
+    Py_ssize_t index = 0;
+    int failed;
+    if (value == Py_None)
+        return tw_json_put(w, "null", 4);
+    elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
+    if (elements == NULL)
+        return -1;
+    failed = tw_json_open(w, '[');
+    for (; !failed && index < TW_TUPLE_SIZE(elements); index++)
+        failed = tw_json_break(w, index == 0) < 0 ||
+                 tw_json_write_value(w, j, j->field->element, TW_TUPLE_GET(elements, index)) < 0;
+    Py_DECREF(elements);
+    return failed ? -1 : tw_json_close(w, ']', index == 0);
+}
+
+static int tw_json_write_field(tw_json_writer *w, const tw_json_field *j, PyObject *object, int is_first)
+{
+    PyObject *value = tw_json_field_of(object, j->field);
+    int failed = value == NULL || tw_json_break(w, is_first) < 0 || tw_json_put(w, j->text, j->text_size) < 0;
+    if (!failed)
+        failed = j->field->kind == TW_ARRAY ? tw_json_write_array(w, j, value) : tw_json_write_value(w, j, j->field, value);
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+static int tw_json_write_tags(tw_json_writer *w, const tw_json_struct *j, PyObject *object, int is_first)
+{
+    PyObject *tags = tw_json_tags_of(&w->style, j, object);
+    int failed;
+    if (tags == NULL)
+        return PyErr_Occurred() ? -1 : is_first;
+    failed = tw_json_break(w, is_first) < 0 || tw_json_put(w, "\"_unknownTags\": ", 16) < 0 || tw_json_write_dumped(w, tags) < 0;
+    Py_DECREF(tags);
+    return failed ? -1 : 0;
+}
+
+static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyObject *object)
+{
+    int is_first = 1;
+    if ((Py_TYPE(object) != j->cls && !PyObject_TypeCheck(object, j->cls)) || tw_json_open(w, '{') < 0)
+        return -1;
+    for (Py_ssize_t index = 0; index < j->count; index++) {
+        int has = tw_json_has(j->fields[index].field, object);
+        if (has < 0 || (has && tw_json_write_field(w, &j->fields[index], object, is_first) < 0))
+            return -1;
+        is_first &= !has;
+    }
+    is_first = tw_json_write_tags(w, j, object, is_first);
+    return is_first < 0 ? -1 : tw_json_close(w, '}', is_first);
+}
+
+#endif

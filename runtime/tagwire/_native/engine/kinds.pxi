@@ -1,0 +1,80 @@
+"""What every plan is made of, of objects and of columns: the kinds of types and lengths by their layouts, and memory."""
+
+from libc.stdint cimport uint8_t
+
+cdef extern from "engine/plan.h":
+    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID
+    int TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
+    int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
+    int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
+    const uint8_t *tw_width
+
+# By family and width: the unsigned kind, then the signed one.
+cdef dict KINDS = {
+    ("boolean", 1): (TW_BOOL, TW_BOOL),
+    ("integer", 1): (TW_UINT8, TW_INT8),
+    ("integer", 2): (TW_UINT16, TW_INT16),
+    ("integer", 4): (TW_UINT32, TW_INT32),
+    ("integer", 8): (TW_UINT64, TW_INT64),
+    ("floating", 8): (TW_FLOAT64, TW_FLOAT64),
+    ("uuid", 16): (TW_UUID, TW_UUID),
+    ("text", 0): (TW_TEXT, TW_TEXT),
+    ("binary", 0): (TW_BINARY, TW_BINARY),
+}
+cdef tuple LENGTHS = (
+    (COMPACT, TW_COMPACT),
+    (INT16, TW_LENGTH_INT16),
+    (INT32, TW_LENGTH_INT32),
+    (VARINT, TW_LENGTH_VARINT),
+    (UVARINT, TW_LENGTH_UVARINT),
+)
+# How a length that encloses the rest of a struct may be written.
+cdef tuple ENCLOSING = (
+    (INT16, Fixed(WIRE_TYPES["int16"])),
+    (INT32, Fixed(WIRE_TYPES["int32"])),
+    (VARINT, Varint(32, zigzag=True)),
+    (UVARINT, Varint(32, zigzag=False)),
+)
+cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MARKER_UVARINT}
+
+
+cdef class Block:
+    """Zeroed memory that is freed with its owner."""
+
+    cdef void *at
+
+    def __cinit__(self, size_t size):
+        self.at = PyMem_Calloc(1, size or 1)
+        if self.at == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        PyMem_Free(self.at)
+
+
+cdef int length_of(object code) except -1:
+    for known, number in LENGTHS:
+        if code == known:
+            return number
+    raise NotNative(f"the engine has no length {code.name}")
+
+
+def enclosed(items):
+    """The length code that encloses a struct, if its first item is such a length, and the other items."""
+    first = items[0].type if items else None
+    if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
+        return None, items
+    for length, code in ENCLOSING:
+        if first.code == code:
+            return length, items[1:]
+    raise NotNative(f"the engine has no length {first.code}")
+
+
+cdef int refuse_unlike(object item) except -1:
+    """Raise NotNative for what no plan obeys yet."""
+    if item.condition is not None:
+        raise NotNative(f"{item.name} depends on another field")
+    if not item.is_plain:
+        raise NotNative(f"{item.name} is framed, packed, or has one value only")
+    return 0

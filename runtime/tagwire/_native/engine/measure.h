@@ -1,0 +1,288 @@
+/* A walk over the values of a message that writes nothing: its size, and the place of a value that can't be written.
+ *
+ * It refuses what encode.h refuses, in the order in which the interpreter looks, so that both name the same field where
+ * several are wrong. encode.h keeps no path; when it refuses, this walk finds the place, and the interpreter says the words
+ * (tagwire.interpreter.fault_places). The rules for references are those of encode.h.
+ *
+ * A function returns 0, or -1 for a fault, or for an exception that is no fault of a value.
+ */
+#ifndef TAGWIRE_MEASURE_H
+#define TAGWIRE_MEASURE_H
+
+#include "engine/measure_values.h"
+
+static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m);
+
+/* Whether an attribute that a version asks for was deleted, or never set. */
+static int tw_has_gap(const tw_shared *shared, const tw_field *fields, Py_ssize_t count, PyObject *object)
+{
+    for (const tw_field *f = fields, *end = f + count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        if (!f->ignorable && (value == NULL ? !f->late : value == shared->deleted))
+            return 1;
+    }
+    return 0;
+}
+
+/* The recursion unwinds out of a struct: one that lacks an attribute is refused before anything in it is looked at. */
+static TW_RARE int tw_within_struct(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    const tw_shared *shared = m->shared;
+    if (!PyErr_Occurred() && (TW_SLOT(object, s->unknown_slot) == NULL ||
+                              tw_has_gap(shared, s->missing, s->missing_count, object) ||
+                              tw_has_gap(shared, s->items, s->items_count, object) ||
+                              tw_has_gap(shared, s->tagged, s->tagged_count, object))) {
+        m->site = TW_AT_WRITTEN_STRUCT;
+        PyList_SetSlice(m->path, 0, PyList_Size(m->path), NULL);
+    }
+    return -1;
+}
+
+/* ---------------------------------------------------------------- tag sections */
+
+/* The bytes around the data of a tagged field, which are counted already. */
+static int tw_measure_entry(const tw_struct *s, int64_t tag, int64_t size, tw_measure *m)
+{
+    if (s->section == TW_TAGGED_SECTION) {
+        m->size += tw_varint_width((uint64_t)tag) + tw_varint_width((uint64_t)size);
+        return 0;
+    }
+    size += s->counts_tag ? 2 : 0;
+    m->size += 2;
+    if (size == 0 || tw_measure_length(s->entry_length, size, m) < 0)
+        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+    return 0;
+}
+
+/* Counts the known tagged fields that are written; -1 for a fault. */
+static int tw_measure_known_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int count = 0;
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
+        PyObject *value = TW_SLOT(object, f->slot);
+        int64_t before = m->size;
+        int differs = tw_differs(f, value);
+        if (differs < 0)
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+        if (!differs)
+            continue;
+        if ((value = TW_SLOT(object, f->slot)) == NULL) /* comparing may have run code */
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+        if (tw_measure_value(f, value, m) < 0)
+            return tw_within(m, Py_NewRef(f->name));
+        if (tw_measure_entry(s, f->tag, m->size - before, m) < 0)
+            return -1;
+        count++;
+    }
+    return count;
+}
+
+/* Counts the unknown tagged fields; -1 for a fault. */
+static int64_t tw_measure_unknown_tags(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others;
+    Py_ssize_t count;
+    if (unknown == m->shared->no_tags)
+        return 0;
+    if (unknown == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    Py_INCREF(unknown);
+    others = tw_other_tags(s, unknown);
+    Py_DECREF(unknown);
+    if (others == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+    count = TW_TUPLE_SIZE(others);
+    for (Py_ssize_t index = 0; index < count; index++) {
+        PyObject *pair = TW_TUPLE_GET(others, index);
+        Py_ssize_t size = PyObject_Size(TW_TUPLE_GET(pair, 1)); /* bytes, or a view of single ones */
+        m->size += size;
+        if (size < 0 || tw_measure_entry(s, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), size, m) < 0) {
+            count = tw_refuse_written(m, TW_AT_WRITTEN_SECTION);
+            break;
+        }
+    }
+    Py_DECREF(others);
+    return count;
+}
+
+static int tw_measure_section(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int known = s->tagged_count ? tw_measure_known_tags(s, object, m) : 0;
+    int64_t others = known < 0 ? -1 : tw_measure_unknown_tags(s, object, m);
+    if (others < 0)
+        return -1;
+    m->size += s->section == TW_OPTIONAL_BUFFER ? 1 : tw_varint_width((uint64_t)(known + others));
+    return 0;
+}
+
+/* ---------------------------------------------------------------- structs */
+
+static int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
+{
+    PyObject *value = TW_SLOT(object, f->slot);
+    if (value == NULL && f->late)
+        value = tw_late_value(object, f->slot, f->fresh);
+    if (value == NULL)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    return tw_measure_value(f, value, m) < 0 ? tw_within(m, Py_NewRef(f->name)) : 0;
+}
+
+static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int64_t all = s->looks_width, more;
+    for (const tw_look *look = s->looks, *end = look + s->items_count; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (TW_LIKELY(value != NULL)) {
+            if (look->way == TW_LOOK_INT32) { /* the ways that most items have stand here, so that they cost nothing else */
+                if (TW_LIKELY(tw_is_small_int(value)))
+                    continue;
+            } else if (look->way == TW_LOOK_INT32S && value == m->numbers) {
+                all += m->numbers_size;
+                continue;
+            } else if (TW_LIKELY((more = tw_look_at(look, value, m)) >= 0)) {
+                all += more;
+                continue;
+            }
+        }
+        all -= look->width;
+        if (tw_measure_item(s->items + (look - s->looks), object, m) < 0)
+            return -1;
+    }
+    m->size += all;
+    return 0;
+}
+
+static int tw_measure_fields(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    if ((s->missing_count || s->section == TW_NO_SECTION) && tw_refuse_lost(s, object, m->shared) < 0)
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    if (s->section == TW_OPTIONAL_BUFFER && tw_measure_section(s, object, m) < 0)
+        return -1;
+    if (tw_measure_items(s, object, m) < 0)
+        return -1;
+    if (s->section != TW_TAGGED_SECTION)
+        return 0;
+    if (TW_UNLIKELY(s->tagged_count || TW_SLOT(object, s->unknown_slot) != m->shared->no_tags))
+        return tw_measure_section(s, object, m);
+    m->size++;
+    return 0;
+}
+
+/* `object` is of the struct's class, and held by the caller. */
+static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    int64_t before = m->size;
+    if (TW_UNLIKELY(tw_measure_fields(s, object, m) < 0))
+        return tw_within_struct(s, object, m);
+    if (s->length != TW_NO_LENGTH && tw_measure_length(s->length, m->size - before, m) < 0) {
+        m->site = TW_WRITES_ALL; /* the interpreter has to measure it as well */
+        return -1;
+    }
+    return 0;
+}
+
+/* A struct that must be held while it is measured. One of a subclass may have its attributes in another way. */
+static int tw_measure_object(const tw_struct *s, PyObject *object, tw_measure *m)
+{
+    PyObject *plain = object;
+    int failed;
+    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls && !PyType_IsSubtype(Py_TYPE(object), s->made.cls)))
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    Py_INCREF(object);
+    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls)) {
+        plain = tw_plain_struct(s, object);
+        Py_DECREF(object);
+        if (plain == NULL)
+            return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
+    }
+    failed = tw_measure_struct(s, plain, m);
+    Py_DECREF(plain);
+    return failed;
+}
+
+static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    m->size += f->marker != TW_NO_MARKER;
+    if (value != Py_None)
+        return tw_measure_object(f->child, value, m);
+    return f->marker == TW_NO_MARKER ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+}
+
+/* ---------------------------------------------------------------- arrays and any value */
+
+#define TW_AHEAD 8 /* elements that are fetched before they are looked at: waiting for memory is most of measuring */
+
+/* An element of a tuple, which holds it. */
+static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_measure *m)
+{
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && Py_TYPE(value) == e->child->made.cls)
+        return tw_measure_struct(e->child, value, m);
+    return tw_measure_value(e, value, m);
+}
+
+/* `tuple` is exactly one, held by the caller. */
+static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m)
+{
+    const tw_field *e = f->element;
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    if (tw_measure_length(f->length, count, m) < 0)
+        return -1;
+    if (e->kind == TW_INT32 && tw_are_measured(tuple, count, m)) {
+        m->size += 4 * (int64_t)count;
+        return 0;
+    }
+    for (Py_ssize_t index = 0; index < count && index < TW_AHEAD; index++)
+        TW_PREFETCH(TW_TUPLE_GET(tuple, index));
+    for (Py_ssize_t index = 0; index < count; index++) {
+        if (index + TW_AHEAD < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+        if (TW_UNLIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) < 0))
+            return tw_within(m, PyLong_FromSsize_t(index));
+    }
+    return 0;
+}
+
+static int tw_measure_array(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    PyObject *tuple = value;
+    int failed;
+    Py_INCREF(value);
+    if (TW_UNLIKELY(!PyTuple_CheckExact(value))) {
+        tuple = tw_plain_array(value);
+        Py_DECREF(value);
+        if (tuple == NULL)
+            return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
+    }
+    failed = tw_measure_elements(f, tuple, m);
+    Py_DECREF(tuple);
+    return failed;
+}
+
+static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    if (f->kind == TW_ARRAY && value != Py_None)
+        return tw_measure_array(f, value, m);
+    if (f->kind == TW_STRUCT)
+        return tw_measure_nested(f, value, m);
+    if (f->kind <= TW_UUID)
+        return tw_measure_fixed(f, value, m);
+    if (f->kind == TW_VARINT)
+        return tw_measure_varint(f, value, m);
+    if (value == Py_None)
+        return tw_measure_null(f, m);
+    return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);
+}
+
+/* Measures a message; the size, or what came of it, is in `m`. */
+static int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
+{
+    int failed;
+    m->size = 0;
+    m->site = TW_WRITES_ALL;
+    m->numbers = NULL;
+    failed = tw_measure_object(root, message, m);
+    Py_XDECREF(m->numbers);
+    return failed;
+}
+
+#endif

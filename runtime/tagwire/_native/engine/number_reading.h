@@ -1,0 +1,149 @@
+/* Numbers of record formats, and the lengths among them: read and checked without objects.
+ *
+ * What objects (framed_decode.h) and columns (record_walk.h) are made from. Functions return -1 for what is refused.
+ */
+#ifndef TAGWIRE_NUMBER_READING_H
+#define TAGWIRE_NUMBER_READING_H
+
+#include "engine/wire.h"
+
+/* ---------------------------------------------------------------- numbers */
+
+static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
+{
+    Py_ssize_t width = tw_width[f->kind];
+    uint64_t bits;
+    if (f->kind == TW_VARINT) {
+        if (tw_read_varint(r, f->bits == 32 ? 5 : 10, &bits) < 0 || (f->bits == 32 && bits >> 32))
+            return -1;
+        *x = tw_signed(f, bits);
+        return 0;
+    }
+    if (TW_UNLIKELY(r->end - r->p < width))
+        return -1;
+    switch (f->kind) {
+    case TW_INT8:
+        *x = (int8_t)*r->p;
+        break;
+    case TW_UINT8:
+        *x = *r->p;
+        break;
+    case TW_INT16:
+        *x = (int16_t)tw_get16(r->p);
+        break;
+    case TW_UINT16:
+        *x = tw_get16(r->p);
+        break;
+    case TW_INT32:
+        *x = (int32_t)tw_get32(r->p);
+        break;
+    case TW_UINT32:
+        *x = tw_get32(r->p);
+        break;
+    default:
+        *x = (int64_t)tw_get64(r->p);
+    }
+    r->p += width;
+    return 0;
+}
+
+/* Where p is after a varint of at most `size` bytes; NULL where it is none. Most have one byte or two. */
+static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
+{
+    tw_reader r;
+    if (TW_LIKELY(end - p >= 2)) {
+        if (p[0] < 0x80) {
+            *x = p[0];
+            return p + 1;
+        }
+        if (p[1] < 0x80 && p[1]) {
+            *x = (uint64_t)(p[0] & 0x7F) | (uint64_t)p[1] << 7;
+            return p + 2;
+        }
+    }
+    r.p = p;
+    r.end = end;
+    return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
+}
+
+/* Refuses a number that its item forbids, or that does not ascend. */
+static int tw_check_number(const tw_form *form, int64_t x, int64_t *known)
+{
+    if (form->has_equals && x != form->equals)
+        return -1;
+    for (const tw_bits *bits = form->bits, *end = bits + form->bits_count; bits < end; bits++)
+        if (bits->values && (x & bits->mask) >> bits->shift >= bits->values)
+            return -1;
+    if (form->last) {
+        int64_t key = form->unsigned_order ? (int64_t)(uint32_t)x : x;
+        if (key <= known[form->last])
+            return -1;
+        known[form->last] = key;
+    }
+    return 0;
+}
+
+/* Whether a + b is a number of 64 bits. */
+static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
+{
+    *sum = (int64_t)((uint64_t)a + (uint64_t)b);
+    return ((a ^ *sum) & (b ^ *sum)) >= 0;
+}
+
+/* ---------------------------------------------------------------- conditions and lengths */
+
+static inline int tw_holds(const tw_form *form, const int64_t *known)
+{
+    return (known[form->guard] & form->guard_mask) == form->guard_equals;
+}
+
+/* The extent that a length, which began at `start`, states. */
+static inline int tw_enter(const tw_form *form, tw_reader *r, int64_t size, const uint8_t *start)
+{
+    if (form->counts_itself)
+        size -= r->p - start;
+    if (size < 0 || size > r->end - r->p)
+        return -1;
+    if (form->frame == TW_EXTENT)
+        r->end = r->p + size;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- short ways */
+
+/* The way of an item on which nothing depends, nor it on anything but its base. */
+static inline int tw_way_of(const tw_field *f)
+{
+    const tw_form *form = f->form;
+    int is_varint = f->kind == TW_VARINT && f->zigzag == TW_ZIGZAG;
+    if (form->keep || form->is_guarded || form->sum || form->is_checked || form->flag_mask || form->hidden || form->extent)
+        return TW_ANY_WAY;
+    if (is_varint && f->bits == 32 && form->frame == TW_EXTENT && !form->counts_itself)
+        return TW_BOUNDS;
+    if (!form->is_usual)
+        return TW_ANY_WAY;
+    if (form->is_number && tw_width[f->kind])
+        return TW_PASS;
+    if (is_varint && form->is_number)
+        return TW_NUMBER;
+    if (f->length != TW_LENGTH_VARINT)
+        return TW_ANY_WAY;
+    return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
+}
+
+/* Finds out whether objects of a struct, which is complete else, can go the short way item by item: with one end at most. */
+static inline void tw_choose_ways_of(const tw_struct *s)
+{
+    int is_short = s->shape == TW_OBJECT, ends = 0;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        tw_form *form = (tw_form *)f->form;
+        form->way = (uint8_t)tw_way_of(f);
+        if ((form->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (form->way == TW_PASS && f->kind != TW_INT8))
+            form->way = TW_ANY_WAY;
+        ends += form->way == TW_BOUNDS;
+        is_short &= form->way != TW_ANY_WAY && ends <= 1;
+    }
+    ((tw_struct *)s)->is_short = (uint8_t)is_short;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* Whether two values are the same, as `Struct.__eq__` has it: floats by their bits, arrays by their elements.
+ *
+ * Values are held while foreign code may run, which may change any object meanwhile. What cannot run any (numbers,
+ * texts, bytes of the exact types) is compared without that.
+ */
+#ifndef TAGWIRE_SAME_H
+#define TAGWIRE_SAME_H
+
+#include "engine/data_class.h"
+
+/* How exact two values are to be: the same as values, or of the same types too (bytes and a view of them are one). */
+enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
+
+typedef struct {
+    int sameness;
+    PyTypeObject *cls;       /* the last struct's class */
+    const tw_data_class *c;  /* and what it is; NULL where Python compares its objects */
+} tw_comparing;
+
+static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
+
+/* 1 or 0 for values that no foreign code compares, -1 for all others. */
+static inline int tw_same_plain(PyObject *one, PyObject *other)
+{
+    int64_t x, y;
+    if (Py_TYPE(one) != Py_TYPE(other))
+        return -1;
+    if (PyLong_CheckExact(one)) {
+        if (one == other)
+            return 1;
+        if (tw_plain_int(one, &x) && tw_plain_int(other, &y))
+            return x == y;
+        return PyObject_RichCompareBool(one, other, Py_EQ);
+    }
+    if (PyUnicode_CheckExact(one) || PyBytes_CheckExact(one))
+        return one == other || PyObject_RichCompareBool(one, other, Py_EQ) == 1;
+    return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
+}
+
+static int tw_same_floats(PyObject *one, PyObject *other)
+{
+    double x = PyFloat_AsDouble(one), y = PyFloat_AsDouble(other);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+/* Of arrays, each a tuple or a list. A list may change while its elements are compared. */
+static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
+{
+    for (Py_ssize_t index = 0;; index++) {
+        Py_ssize_t size = PySequence_Size(one), others = PySequence_Size(other);
+        PyObject *x, *y;
+        int same;
+        if (size < 0 || others < 0)
+            return -1;
+        if (size != others)
+            return 0;
+        if (index >= size)
+            return 1;
+        x = PyTuple_CheckExact(one) ? TW_TUPLE_GET(one, index) : PyList_GetItem(one, index);
+        y = PyTuple_CheckExact(other) ? TW_TUPLE_GET(other, index) : PyList_GetItem(other, index);
+        if (x == NULL || y == NULL)
+            return -1;
+        same = tw_same_plain(x, y);
+        if (same < 0) {
+            Py_INCREF(x);
+            Py_INCREF(y);
+            same = tw_same(t, x, y);
+            Py_DECREF(x);
+            Py_DECREF(y);
+        }
+        if (same != 1)
+            return same;
+    }
+}
+
+/* Of two objects of one class. */
+static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
+{
+    int same = 1;
+    if (Py_EnterRecursiveCall(" while structs are compared"))
+        return -1;
+    for (const tw_attribute *a = c->attributes, *end = a + c->count; same == 1 && a < end; a++) {
+        PyObject *x = TW_SLOT(one, a->slot), *y = TW_SLOT(other, a->slot);
+        if (x == y && x != NULL)
+            continue;
+        if (x != NULL && y != NULL) {
+            same = tw_same_plain(x, y);
+            if (same >= 0)
+                continue;
+        }
+        x = tw_attribute_of(one, a);
+        y = x == NULL ? NULL : tw_attribute_of(other, a);
+        same = y == NULL ? -1 : x == y ? 1 : tw_same(t, x, y);
+        Py_XDECREF(x);
+        Py_XDECREF(y);
+    }
+    Py_LeaveRecursiveCall();
+    return same;
+}
+
+static int tw_same_by_python(PyObject *one, PyObject *other)
+{
+    PyObject *result = PyObject_RichCompare(one, other, Py_EQ);
+    int same = result == NULL ? -1 : PyObject_IsTrue(result);
+    Py_XDECREF(result);
+    return same;
+}
+
+/* 1, 0, or -1 for an exception. The caller holds both. */
+static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
+{
+    int same = tw_same_plain(one, other);
+    if (same >= 0)
+        return same;
+    if ((PyTuple_CheckExact(one) || PyList_CheckExact(one)) && (PyTuple_CheckExact(other) || PyList_CheckExact(other))) {
+        if (t->sameness == TW_IDENTICAL && Py_TYPE(one) != Py_TYPE(other))
+            return 0;
+        if (Py_EnterRecursiveCall(" while arrays are compared"))
+            return -1;
+        same = tw_same_arrays(t, one, other);
+        Py_LeaveRecursiveCall();
+        return same;
+    }
+    if (Py_TYPE(one) == Py_TYPE(other)) {
+        if (PyFloat_CheckExact(one))
+            return tw_same_floats(one, other);
+        if (Py_TYPE(one) != t->cls) {
+            t->c = tw_data_class_of(Py_TYPE(one));
+            t->cls = Py_TYPE(one);
+            if (t->c == NULL && PyErr_Occurred())
+                return -1;
+        }
+        if (t->c != NULL)
+            return tw_same_structs(t, t->c, one, other);
+    } else if (t->sameness == TW_IDENTICAL && !PyMemoryView_Check(one))
+        return 0;
+    if (PyFloat_Check(one) && PyFloat_Check(other))
+        return tw_same_floats(one, other);
+    if ((PyTuple_Check(one) || PyList_Check(one)) && (PyTuple_Check(other) || PyList_Check(other)))
+        return tw_same_odd_arrays(one, other);
+    return tw_same_by_python(one, other);
+}
+
+/* Whether an attribute holds what it does in a fresh object. */
+static int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
+{
+    return value == a->fresh ? 1 : tw_same(t, value, a->fresh);
+}
+
+#endif

@@ -1,0 +1,376 @@
+"""One version of one message: what `C.serializer(version)` is with this engine.
+
+The fast way says yes or no. Where it says no, the interpreter goes the same way and raises the error that has a place;
+should it say yes there, the engine is wrong, and that is raised as well.
+"""
+
+cdef enum:
+    STACK = 1024  # bytes that are written before memory is asked for
+    SLACK = 64  # room that may be asked for behind the last byte
+
+cdef extern from "Python.h":
+    object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
+
+cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
+
+
+@final
+@no_gc_clear
+cdef class Plan:
+    """A version's serializer: reads and writes its message by a plan of its layout.
+
+    Raises NotNative for a layout or a class that is better left to the pure engine.
+    """
+
+    cdef const tw_struct *root
+    cdef const tw_shared *shared
+    cdef list kept
+    cdef object source
+    cdef int64_t depth
+    cdef list types
+    cdef bint framed  # as record formats are: see framing.pxi
+    cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
+
+    cdef readonly object MESSAGE
+    """The message's data class."""
+    cdef readonly object VERSION
+    cdef public object span_kinds
+    """What `tagwire.explain.trace` made of `span_types`, or None."""
+
+    def __cinit__(self, layout):
+        cdef FramedBuilder builder = FramedBuilder(SHARED)
+        depth = layout.root.depth
+        if depth > DEEPEST:
+            raise NotNative(f"structs are {depth} deep; the engine goes down to {DEEPEST}")
+        self.framed = builder.decide(layout.root)
+        self.root = builder.struct(layout.root)
+        self.shared = &SHARED.c
+        self.kept = builder.kept
+        self.types = builder.types
+        self.source = layout
+        self.depth = depth
+        self.MESSAGE = layout.root.cls
+        self.VERSION = layout.version
+
+    def layout(self):
+        """The layout that this plan was made of."""
+        return self.source
+
+    @property
+    def structure(self):
+        """The plan as C has it, for `tagwire._columns`; not to be used without this object."""
+        return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
+
+    def __repr__(self):
+        return f"<native serializer of {self.source}>"
+
+    # ------------------------------------------------------------ decoding
+
+    def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """The message that `data` holds, from its first byte to its last; see `Message.decode`."""
+        return self.read(data, 0, NULL, strict, views, limits, gc)
+
+    def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
+        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        cdef Py_ssize_t end
+        value = self.read(data, offset, &end, strict, views, limits, gc)
+        return value, end
+
+    def decode_trusted(self, bytes data, *, views=False):
+        """As `decode`, of bytes that we have made: their checksums are right."""
+        return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
+
+    cdef object read(
+        self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
+        bint trusted=False,
+    ):
+        """The message at `offset`, and its end; without a place for that it must end with the data."""
+        cdef tw_reader r
+        cdef int64_t known[TW_REGISTERS]
+        cdef int64_t depth = INT64_MAX
+        cdef PyObject *value = NULL
+        cdef object buf, raw = None
+        cdef Py_ssize_t size
+        cdef bint tried
+        cdef bint walks = False
+        if views is not False and views:
+            buf, raw = (data, memoryview(data)) if type(data) is bytes else bytes_and_view(data)
+        else:
+            buf = data if type(data) is bytes else as_bytes(data)
+        size = TW_BYTES_SIZE(<PyObject *>buf)
+        tried = type(offset) is int and 0 <= offset <= size
+        if tried:
+            r.start = TW_BYTES_DATA(<PyObject *>buf)
+            r.p = r.start + <Py_ssize_t>offset
+            r.end = r.start + size
+            r.views = NULL if raw is None else <PyObject *>raw
+            r.shared = self.shared
+            r.untracked = gc is not True and not gc
+            r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
+            if self.framed:
+                start_reading(&r, known, limits)
+                r.trusted = trusted
+            tried = limits is NO_LIMITS or limit(&r, limits, &depth)
+            walks = tried and strict and not self.framed
+            if tried and depth < self.depth:  # which the loop does not count
+                tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
+        if tried:
+            value = tw_read_message(self.root, &r)
+            if value != NULL and end == NULL and r.p != r.end:
+                Py_DECREF(<object>value)
+                value = NULL
+            elif value == NULL and PyErr_Occurred() != NULL:
+                reraise()
+        if value == NULL:
+            if walks:
+                self.refuse(buf, offset, end == NULL, limits)
+            return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried)
+        if end != NULL:
+            end[0] = r.p - r.start
+        return taken(value)
+
+    cdef object read_by_layout(
+        self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried
+    ):
+        """What the interpreter makes of bytes that the plan refused, or did not try."""
+        from tagwire.interpreter.reader import decode
+
+        value, stop = decode(
+            self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
+        )
+        if tried and strict:
+            from tagwire.message.engines import DisagreementError
+
+            raise DisagreementError(self.source, f"{len(buf)} bytes from {offset} on")
+        if end != NULL:
+            end[0] = stop
+        return value
+
+    # ------------------------------------------------------------ walking without objects
+
+    cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
+        """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
+        return Walk(self, buf, offset, whole, limits).place
+
+    cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
+        """Raise the error of bytes that the loop refused; return where the walk takes them."""
+        place = self.fault(buf, offset, whole, limits)
+        if place is not None:
+            from tagwire.interpreter.fault_places import refuse_bytes
+
+            refuse_bytes(self.source, buf, place, limits)
+        return 0
+
+    def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
+        """The spans of the message at `offset`, added to `rows`: a `Walk`. None where C can't count these limits."""
+        cdef tw_reader r
+        cdef int64_t depth
+        if self.framed or not 0 <= offset <= len(data):
+            return None
+        r.p = TW_BYTES_DATA(<PyObject *>data) + offset
+        r.end = r.p + (len(data) - offset)
+        if not limit(&r, limits, &depth):
+            return None
+        return Walk(self, data, offset, whole, limits, rows, first_kind)
+
+    @property
+    def span_types(self):
+        """The name and the type of each field by the number that spans have; elements have no name."""
+        return self.types
+
+    # ------------------------------------------------------------ encoding
+
+    def encode(self, message):
+        """The message as bytes; see `Message.encode`."""
+        return self.write(message)
+
+    def encoded_size(self, message):
+        """The length of what `encode` gives, in bytes; raises the same errors."""
+        return self.measure(message)
+
+    cdef object write(self, object message):
+        cdef tw_writer w
+        cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
+        start_writing(&w, stack, self.shared)
+        if self.framed:
+            start_registers(known)
+            w.known = known
+        w.expected = self.last_size
+        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            self.last_size = (w.p - w.start) + SLACK
+            return taken(tw_finish(&w))
+        tw_discard(&w)
+        refused_value()
+        if not self.framed:
+            self.size_of(message)  # raises, unless it takes the value
+        from tagwire.interpreter.writer import encode
+
+        data = encode(self.source, message)
+        if w.unsure:
+            return data
+        raise self.disagreement(message)
+
+    cdef object measure(self, object message):
+        cdef int64_t size = -1 if self.framed else self.size_of(message)
+        return self.count(message) if size < 0 else size
+
+    cdef int64_t size_of(self, object message) except? -1:
+        """The size of a message; raises for what can't be written. -1 where only the interpreter can tell."""
+        cdef tw_measure m
+        cdef list path = []
+        m.shared = self.shared
+        m.path = <PyObject *>path
+        if tw_measure_message(self.root, <PyObject *>message, &m) == 0:
+            return m.size
+        if PyErr_Occurred() != NULL:
+            reraise()
+        path.reverse()
+        if m.site != TW_WRITES_ALL:
+            from tagwire.interpreter.fault_places import refuse_value
+
+            refuse_value(self.source, message, m.site, path)
+        return -1
+
+    cdef object count(self, object message):
+        """The size of a message by writing it to nowhere, or by the interpreter."""
+        cdef tw_writer w
+        cdef uint8_t stack[STACK]
+        cdef int64_t known[TW_REGISTERS]
+        start_writing(&w, stack, self.shared)
+        start_registers(known)
+        w.known = known
+        w.counting = True
+        if self.framed and tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            tw_discard(&w)
+            return tw_written(&w)
+        tw_discard(&w)
+        refused_value()
+        from tagwire.interpreter.writer import encoded_size
+
+        size = encoded_size(self.source, message)
+        if w.unsure:
+            return size
+        raise self.disagreement(message)
+
+    cdef object disagreement(self, object message):
+        from tagwire.message.engines import DisagreementError
+
+        return DisagreementError(self.source, f"a {type(message).__name__}")
+
+
+@final
+cdef class Walk:
+    """A walk over the bytes of a message: what came of it."""
+
+    cdef readonly Py_ssize_t end
+    """Where the message ends, or the fault is."""
+    cdef readonly bint has_known_tags
+    """Whether there are tagged fields that the version knows."""
+    cdef readonly object place
+    """Where the fault is, as `tagwire.interpreter.fault_places` takes it; None where there is none."""
+    cdef readonly list open
+    """The rows of the spans that the fault is in, the outermost first."""
+
+    def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
+        cdef tw_walk w
+        cdef list path = []
+        self.open = []
+        w.r.start = TW_BYTES_DATA(<PyObject *>data)
+        w.r.p = w.r.start + offset
+        w.r.end = w.r.start + TW_BYTES_SIZE(<PyObject *>data)
+        limit(&w.r, limits, &w.depth)
+        w.path = <PyObject *>path
+        w.open = <PyObject *>self.open
+        w.site = TW_NO_FAULT
+        w.has_known_tags = False
+        tw_start_spans(&w.spans, NULL if rows is None else <PyObject *>rows, first_kind, w.r.start)
+        tw_walk_message(plan.root, &w, whole)
+        if PyErr_Occurred() != NULL:
+            reraise()
+        tw_finish_spans(&w.spans)
+        self.end = w.r.p - w.r.start
+        self.has_known_tags = w.has_known_tags
+        if w.site != TW_NO_FAULT:
+            path.reverse()
+            self.open.reverse()
+            counts = at_most(limits.elements) - w.r.elements, at_most(limits.unknown_tags) - w.r.unknown_tags
+            tag_bytes = at_most(limits.unknown_tag_bytes) - w.r.unknown_tag_bytes
+            self.place = w.site, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
+
+
+cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:
+    w.start = w.p = stack
+    w.end = stack + STACK
+    w.bytes = NULL
+    w.block = NULL
+    w.counted = 0
+    w.counting = False
+    w.expected = 0
+    w.implied_slot = -2  # no field's
+    w.shared = shared
+    w.known = w.highest = NULL
+    w.gap = 1
+    w.unsure = False
+
+
+cdef inline void start_registers(int64_t *known) noexcept:
+    """Nothing is known yet, but what the first ones always are."""
+    cdef int register
+    for register in range(TW_REGISTERS):
+        known[register] = 0
+    known[ONE] = 1
+
+
+cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noexcept:
+    start_registers(known)
+    r.known = known
+    r.limits = <PyObject *>limits
+    r.packed = r.trusted = False
+
+
+cdef inline object taken(PyObject *value):
+    """A new reference as Cython's own; NULL is an exception that is set."""
+    if value == NULL:
+        reraise()
+    result = <object>value
+    Py_DECREF(result)
+    return result
+
+
+cdef int reraise() except -1:
+    """Hand on the exception that is set."""
+    return -1
+
+
+cdef int refused_value() except -1:
+    """Go on where the value was refused, with or without an exception that says so; hand on any other exception."""
+    if PyErr_Occurred() == NULL:
+        return 0
+    if PyErr_ExceptionMatches(WRITE_FAULTS):
+        PyErr_Clear()
+        return 0
+    return -1
+
+
+cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
+    """Whether C can count what these limits bound; the reader then knows what is left of them."""
+    try:
+        depth[0] = at_most(limits.depth)
+        if r.end - r.p > at_most(limits.bytes):
+            return False
+        r.elements = at_most(limits.elements)
+        r.unknown_tags = at_most(limits.unknown_tags)
+        r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
+    except TypeError:
+        return False  # such as a float: the interpreter compares whatever compares
+    return True
+
+
+cdef int64_t at_most(object limit) except? -1:
+    """A limit as a number; None is no limit."""
+    if limit is None:
+        return INT64_MAX
+    if type(limit) is not int:
+        raise TypeError
+    return limit if limit < INT64_MAX else INT64_MAX

@@ -1,0 +1,104 @@
+/* The spans of a trace: one row of 32 bytes for each thing that was read, in the order of their first bytes.
+ *
+ * A row says where a span is, what it is (`kind`, a number of the plan) and what follows its parts (`after`); names, types
+ * and values are looked up when somebody asks (tagwire.explain.spans reads and writes the same rows). Elements of a fixed width
+ * have no rows: the row of their array says all. Where no rows are wanted, nothing here costs more than a test.
+ */
+#ifndef TAGWIRE_SPANS_H
+#define TAGWIRE_SPANS_H
+
+#include "engine/plan.h"
+
+typedef struct {
+    int64_t offset, length;
+    int32_t kind;
+    int32_t step;  /* an element's index, or a tag */
+    int32_t value; /* an array's or a section's count, a tagged field's size, 1 for what is there; TW_SPAN_NULL */
+    int32_t after; /* the row behind all that is in this one; TW_SPAN_OPEN where a fault is inside */
+} tw_span;
+
+#define TW_SPAN_NULL (-1)
+#define TW_SPAN_OPEN (-1)
+
+/* Kinds that all plans have; those of fields follow, TW_ROLES for each. */
+enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
+enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
+
+typedef struct {
+    PyObject *rows;       /* a bytearray, or NULL where nobody wants them */
+    tw_span *span;        /* its memory */
+    int64_t count, room;
+    const uint8_t *start; /* offset 0 */
+    int32_t first_kind;   /* the number of this plan's first kind: the rows of several plans may stand together */
+} tw_spans;
+
+static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
+
+static TW_RARE int tw_more_spans(tw_spans *s)
+{
+    int64_t room = s->room + s->room / 2 + 64;
+    if (room >= INT32_MAX || PyByteArray_Resize(s->rows, (Py_ssize_t)(room * (int64_t)sizeof(tw_span))) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        return -1;
+    }
+    s->span = (tw_span *)PyByteArray_AsString(s->rows);
+    s->room = room;
+    return 0;
+}
+
+/* Starts to write behind the rows that are there. */
+static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
+{
+    memset(s, 0, sizeof *s);
+    s->rows = rows;
+    s->first_kind = first_kind;
+    s->start = start;
+    if (rows != NULL) {
+        s->count = s->room = PyByteArray_Size(rows) / (Py_ssize_t)sizeof(tw_span);
+        s->span = (tw_span *)PyByteArray_AsString(rows);
+    }
+}
+
+static inline int tw_finish_spans(tw_spans *s)
+{
+    return s->rows == NULL ? 0 : PyByteArray_Resize(s->rows, (Py_ssize_t)(s->count * (int64_t)sizeof(tw_span)));
+}
+
+/* A span begins: its row, 0 where there are none, -1 with an exception. */
+static inline int64_t tw_open_span(tw_spans *s, int kind, int64_t step, const uint8_t *from)
+{
+    tw_span *span;
+    if (TW_LIKELY(s->rows == NULL))
+        return 0;
+    if (s->count == s->room && tw_more_spans(s) < 0)
+        return -1;
+    span = s->span + s->count;
+    span->offset = from - s->start;
+    span->length = 0;
+    span->kind = s->first_kind + kind;
+    span->step = (int32_t)step;
+    span->value = TW_SPAN_NULL;
+    span->after = TW_SPAN_OPEN;
+    return s->count++;
+}
+
+static inline void tw_note_span(tw_spans *s, int64_t span, int64_t value)
+{
+    if (s->rows != NULL)
+        s->span[span].value = (int32_t)value;
+}
+
+static inline int tw_close_span(tw_spans *s, int64_t span, int64_t value, const uint8_t *end)
+{
+    if (s->rows != NULL) {
+        s->span[span].value = (int32_t)value;
+        s->span[span].length = end - s->start - s->span[span].offset;
+        s->span[span].after = (int32_t)s->count;
+    }
+    return 0;
+}
+
+static inline void tw_forget_spans(tw_spans *s, int64_t span) { s->count = span; }
+
+#endif

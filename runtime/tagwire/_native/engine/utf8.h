@@ -1,0 +1,75 @@
+/* Whether bytes are UTF-8, decided without Python: what its strict decoder takes, and nothing else.
+ *
+ * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no sequence
+ * that is longer than it need be, nothing above U+10FFFF.
+ */
+#ifndef TAGWIRE_UTF8_H
+#define TAGWIRE_UTF8_H
+
+#include "engine/compat.h"
+
+/* The bytes of the well-formed sequence that begins at `p`, where `left` are left; 0 where there is none. */
+static int tw_utf8_sequence(const uint8_t *p, int64_t left)
+{
+    uint8_t low = 0x80, high = 0xBF; /* of the second byte */
+    int size;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xC2 || p[0] > 0xF4)
+        return 0;
+    size = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    if (left < size)
+        return 0;
+    if (p[0] == 0xE0)
+        low = 0xA0;
+    else if (p[0] == 0xED)
+        high = 0x9F;
+    else if (p[0] == 0xF0)
+        low = 0x90;
+    else if (p[0] == 0xF4)
+        high = 0x8F;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (int index = 2; index < size; index++)
+        if ((p[index] & 0xC0) != 0x80)
+            return 0;
+    return size;
+}
+
+/* Whether all bytes are ASCII, by words; the last word overlaps the one before. */
+static inline int tw_is_ascii(const uint8_t *p, int64_t size)
+{
+    const uint8_t *end = p + size;
+    uint64_t word = 0, last;
+    uint32_t half, other;
+    if (size >= 8) {
+        for (; end - p > 8; p += 8) {
+            memcpy(&last, p, 8);
+            word |= last;
+        }
+        memcpy(&last, end - 8, 8);
+        return !((word | last) & 0x8080808080808080u);
+    }
+    if (size >= 4) {
+        memcpy(&half, p, 4);
+        memcpy(&other, end - 4, 4);
+        return !((half | other) & 0x80808080u);
+    }
+    return size == 0 || !((p[0] | p[size / 2] | end[-1]) & 0x80);
+}
+
+static inline int tw_is_utf8(const uint8_t *p, int64_t size)
+{
+    const uint8_t *end = p + size;
+    if (TW_LIKELY(tw_is_ascii(p, size)))
+        return 1;
+    while (p < end) {
+        int step = tw_utf8_sequence(p, end - p);
+        if (step == 0)
+            return 0;
+        p += step;
+    }
+    return 1;
+}
+
+#endif

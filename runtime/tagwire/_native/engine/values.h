@@ -1,0 +1,391 @@
+/* Single values: Python objects made from bytes, and bytes made from Python objects of the plain kind.
+ *
+ * Whatever else a field takes (what has an `__index__`, other buffers, lists) is made plain first, in plain.pxi. Only
+ * there can foreign code run, so only around those calls must references be held.
+ */
+#ifndef TAGWIRE_VALUES_H
+#define TAGWIRE_VALUES_H
+
+#include "engine/plain.h"
+#include "engine/utf8.h"
+#include "engine/wire.h"
+
+/* ---------------------------------------------------------------- reading */
+
+static inline PyObject *tw_new_int(const tw_shared *shared, int64_t x)
+{
+    if (TW_LIKELY((uint64_t)x - (uint64_t)TW_INTS_LOW <= TW_INTS_HIGH - TW_INTS_LOW)) {
+        PyObject *value = shared->ints[x - TW_INTS_LOW];
+        Py_INCREF(value);
+        return value;
+    }
+    return sizeof(long) == 8 ? PyLong_FromLong((long)x) : PyLong_FromLongLong(x);
+}
+
+static PyObject *tw_new_uuid(const tw_reader *r, const uint8_t *p)
+{
+    const tw_shared *shared = r->shared;
+    PyObject *uuid, *number = tw_int_of_16_bytes(p);
+    if (number == NULL)
+        return NULL;
+    uuid = shared->uuid_alloc(shared->uuid, 0);
+    if (uuid == NULL) {
+        Py_DECREF(number);
+        return NULL;
+    }
+    TW_SLOT(uuid, shared->uuid_int_slot) = number;
+    Py_INCREF(shared->uuid_safety);
+    TW_SLOT(uuid, shared->uuid_safety_slot) = shared->uuid_safety;
+    PyObject_GC_UnTrack(uuid); /* immutable, so never part of a cycle */
+    return uuid;
+}
+
+/* A value of fixed width, all of whose bytes are there. */
+static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t *p)
+{
+    uint64_t bits;
+    double number;
+    switch (kind) {
+    case TW_BOOL:
+        return *p > 1 ? NULL : PyBool_FromLong(*p);
+    case TW_INT8:
+        return tw_new_int(r->shared, (int8_t)*p);
+    case TW_UINT8:
+        return tw_new_int(r->shared, *p);
+    case TW_INT16:
+        return tw_new_int(r->shared, (int16_t)tw_get16(p));
+    case TW_UINT16:
+        return tw_new_int(r->shared, tw_get16(p));
+    case TW_INT32:
+        return tw_new_int(r->shared, (int32_t)tw_get32(p));
+    case TW_UINT32:
+        return tw_new_int(r->shared, tw_get32(p));
+    case TW_INT64:
+        return tw_new_int(r->shared, (int64_t)tw_get64(p));
+    case TW_UINT64:
+        return PyLong_FromUnsignedLongLong(tw_get64(p));
+    case TW_FLOAT64:
+        bits = tw_get64(p);
+        memcpy(&number, &bits, 8);
+        return PyFloat_FromDouble(number);
+    default:
+        return tw_new_uuid(r, p);
+    }
+}
+
+/* What the bits of a varint that is signed mean. */
+static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
+{
+    uint64_t x;
+    if (tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32))
+        return NULL;
+    if (f->zigzag == TW_UNSIGNED)
+        return PyLong_FromUnsignedLongLong(x);
+    return tw_new_int(r->shared, tw_signed(f, x));
+}
+
+static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
+{
+    PyObject *text;
+    if (size == 0) {
+        Py_INCREF(r->shared->empty_text);
+        return r->shared->empty_text;
+    }
+#ifndef Py_LIMITED_API
+    if (size > 1 && tw_is_ascii(p, size)) { /* texts of one letter are shared, which the decoder knows */
+        text = PyUnicode_New(size, 0x7F);
+        if (text != NULL)
+            memcpy(PyUnicode_1BYTE_DATA(text), p, size);
+        return text;
+    }
+#endif
+    text = PyUnicode_DecodeUTF8((const char *)p, size, NULL);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        PyErr_Clear();
+    return text;
+}
+
+/* A view of some of the bytes of another, by moving a copy: a third of what slicing costs. Tried once, in slots.pxi. */
+static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
+{
+#ifndef Py_LIMITED_API
+    PyObject *view = PyMemoryView_FromObject(whole);
+    if (view != NULL) {
+        Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
+        buffer->buf = (char *)buffer->buf + from;
+        buffer->len = buffer->shape[0] = size;
+    }
+    return view;
+#else
+    return PySequence_GetSlice(whole, from, from + size);
+#endif
+}
+
+static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
+{
+    Py_ssize_t from = p - r->start;
+    if (TW_LIKELY(r->shared->moves_views))
+        return tw_moved_view(r->views, from, size);
+    return PySequence_GetSlice(r->views, from, from + size);
+}
+
+/* Text or bytes with their length, or null. */
+static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
+{
+    int64_t size = tw_read_length(r, f->length);
+    const uint8_t *p = r->p;
+    if (TW_UNLIKELY(size < 0)) {
+        if (size != TW_NULL || !f->nullable)
+            return NULL;
+        Py_RETURN_NONE;
+    }
+    if (TW_UNLIKELY(size > f->longest || size > r->end - p))
+        return NULL;
+    r->p += size;
+    if (f->kind == TW_TEXT)
+        return tw_new_text(r, p, (Py_ssize_t)size);
+    if (r->views != NULL)
+        return tw_new_view(r, p, (Py_ssize_t)size);
+    return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
+}
+
+/* ---------------------------------------------------------------- writing: 0, or -1 for what is refused */
+
+static int tw_long_int(PyObject *value, int64_t *x)
+{
+    PyObject *number = PyLong_Check(value) ? Py_NewRef(value) : PyNumber_Index(value);
+    if (number == NULL)
+        return -1;
+    *x = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    return *x == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* The number of whatever passes for an int; -1 where it has more than 64 bits, or is none. */
+static inline int tw_int_of(PyObject *value, int64_t *x)
+{
+    return TW_LIKELY(tw_plain_int(value, x)) ? 0 : tw_long_int(value, x);
+}
+
+static int tw_put_uint64(uint8_t *p, PyObject *value)
+{
+    PyObject *number = PyLong_Check(value) ? Py_NewRef(value) : PyNumber_Index(value);
+    unsigned long long x;
+    if (number == NULL)
+        return -1;
+    x = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    if (x == (unsigned long long)-1 && PyErr_Occurred())
+        return -1;
+    tw_put64(p, x);
+    return 0;
+}
+
+static int tw_put_float(uint8_t *p, PyObject *value)
+{
+    double number = PyFloat_AsDouble(value);
+    uint64_t bits;
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear(); /* whatever it was, as `struct` does */
+        return -1;
+    }
+    memcpy(&bits, &number, 8);
+    tw_put64(p, bits);
+    return 0;
+}
+
+static TW_RARE int tw_put_odd_bool(uint8_t *p, PyObject *value)
+{
+    PyObject *plain = tw_plain_bool(value);
+    if (plain == NULL)
+        return -1;
+    *p = (uint8_t)PyLong_AsLong(plain);
+    Py_DECREF(plain);
+    return 0;
+}
+
+static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
+{
+    PyObject *plain;
+    if (TW_LIKELY(Py_TYPE(value) == shared->uuid)) {
+        PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
+        if (number != NULL && PyLong_CheckExact(number))
+            return tw_16_bytes_of_int(number, p);
+    }
+    plain = tw_plain_uuid(value);
+    if (plain == NULL)
+        return -1;
+    memcpy(p, TW_BYTES_DATA(plain), 16);
+    Py_DECREF(plain);
+    return 0;
+}
+
+/* A value of fixed width, for which there is room at `p`. Foreign code may run: `value` must be held by the caller. */
+static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
+{
+    int64_t x;
+    switch (kind) {
+    case TW_BOOL:
+        if (value == Py_True || value == Py_False) {
+            *p = value == Py_True;
+            return 0;
+        }
+        return tw_put_odd_bool(p, value);
+    case TW_UINT64:
+        return tw_put_uint64(p, value);
+    case TW_FLOAT64:
+        return tw_put_float(p, value);
+    case TW_UUID:
+        return tw_put_uuid(shared, p, value);
+    }
+    if (TW_UNLIKELY(tw_int_of(value, &x) < 0))
+        return -1;
+    switch (kind) {
+    case TW_INT8:
+        *p = (uint8_t)x;
+        return x == (int8_t)x ? 0 : -1;
+    case TW_UINT8:
+        *p = (uint8_t)x;
+        return x == (uint8_t)x ? 0 : -1;
+    case TW_INT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (int16_t)x ? 0 : -1;
+    case TW_UINT16:
+        tw_put16(p, (uint16_t)x);
+        return x == (uint16_t)x ? 0 : -1;
+    case TW_INT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (int32_t)x ? 0 : -1;
+    case TW_UINT32:
+        tw_put32(p, (uint32_t)x);
+        return x == (uint32_t)x ? 0 : -1;
+    default:
+        tw_put64(p, (uint64_t)x);
+        return 0;
+    }
+}
+
+/* The bits of a varint with this value, which is in its range. */
+static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
+{
+    if (f->zigzag == TW_ZIGZAG)
+        return tw_to_zigzag(number);
+    return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
+}
+
+/* The bits of whatever passes for the value of a varint. */
+static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
+{
+    if (!PyLong_Check(value))
+        return -1;
+    if (f->zigzag != TW_UNSIGNED) {
+        int64_t number = PyLong_AsLongLong(value);
+        if ((number == -1 && PyErr_Occurred()) || (f->bits == 32 && number != (int32_t)number))
+            return -1;
+        *bits = tw_unsigned(f, number);
+        return 0;
+    }
+    *bits = PyLong_AsUnsignedLongLong(value);
+    return (*bits == (uint64_t)-1 && PyErr_Occurred()) || (f->bits == 32 && *bits >> 32) ? -1 : 0;
+}
+
+static int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    uint64_t bits;
+    if (tw_varint_of(f, value, &bits) < 0 || tw_make_room(w, 10) < 0)
+        return -1;
+    w->p = tw_put_varint(w->p, bits);
+    return 0;
+}
+
+/* Bytes behind their length. */
+static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
+{
+    uint8_t *p;
+    if (size > f->longest || tw_make_room(w, TW_LENGTH_WIDTH) < 0)
+        return -1;
+    p = tw_put_length(w->p, f->length, size);
+    if (p == NULL)
+        return -1;
+    w->p = p;
+    return tw_put(w, data, size);
+}
+
+/* The bytes of a text in UTF-8; -1 with an exception for a lone surrogate. */
+static int64_t tw_utf8_size(PyObject *text)
+{
+    PyObject *data;
+    int64_t size;
+#ifndef Py_LIMITED_API
+    if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
+        return PyUnicode_GET_LENGTH(text);
+#endif
+    data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
+    if (data == NULL)
+        return -1;
+    size = TW_BYTES_SIZE(data);
+    Py_DECREF(data);
+    return size;
+}
+
+static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w)
+{
+#ifdef Py_LIMITED_API
+    Py_ssize_t size;
+    const char *data = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : NULL;
+    return data == NULL ? -1 : tw_write_block(f, data, size, w);
+#else
+    PyObject *data;
+    int failed;
+    if (!PyUnicode_Check(value))
+        return -1;
+    if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
+        return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
+    data = PyUnicode_AsUTF8String(value); /* as in tw_utf8_size */
+    if (data == NULL)
+        return -1;
+    failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
+    Py_DECREF(data);
+    return failed;
+#endif
+}
+
+/* The bytes of what is no bytes object, to be released: views that a decoder has given, and bytearrays, are one dimension of
+ * bytes. Other buffers are made that first.
+ */
+static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
+{
+    PyObject *plain;
+    int failed;
+    if (PyMemoryView_Check(value) || PyByteArray_CheckExact(value)) {
+        if (PyObject_GetBuffer(value, buffer, PyBUF_ND | PyBUF_FORMAT) < 0)
+            return -1;
+        if (buffer->ndim == 1 && (buffer->format == NULL || strcmp(buffer->format, "B") == 0))
+            return 0;
+        PyBuffer_Release(buffer);
+    }
+    plain = tw_plain_binary(value);
+    failed = plain == NULL ? -1 : PyObject_GetBuffer(plain, buffer, PyBUF_SIMPLE);
+    Py_XDECREF(plain); /* the buffer holds it */
+    return failed;
+}
+
+static int tw_write_buffer(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    Py_buffer buffer;
+    int failed;
+    if (tw_get_buffer(value, &buffer) < 0)
+        return -1;
+    failed = tw_write_block(f, buffer.buf, buffer.len, w);
+    PyBuffer_Release(&buffer);
+    return failed;
+}
+
+static inline int tw_write_binary(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    if (TW_LIKELY(PyBytes_CheckExact(value)))
+        return tw_write_block(f, TW_BYTES_DATA(value), TW_BYTES_SIZE(value), w);
+    return tw_write_buffer(f, value, w);
+}
+
+#endif

@@ -1,0 +1,392 @@
+/* A walk over the bytes of a message that makes no objects: it finds the place of a fault, and the spans of a trace.
+ *
+ * decode.h refuses without saying where, so that accepting pays nothing for it. This walk then goes the same way by the
+ * same plan, at a fraction of what making objects costs, and stops where the interpreter would stop. It keeps the
+ * position and what is left of the limits; the path is built while the recursion unwinds. The interpreter reads on from
+ * there, fails at once, and says it in its own words (tagwire.interpreter.fault_places).
+ *
+ * A function returns 0, or -1 for a fault, or for an exception that is set.
+ */
+#ifndef TAGWIRE_WALK_H
+#define TAGWIRE_WALK_H
+
+#include "engine/decode.h"
+#include "engine/spans.h"
+
+/* What the interpreter has to read on with: the names of tagwire.interpreter.fault_places. */
+enum tw_site {
+    TW_NO_FAULT,
+    TW_AT_VALUE,       /* the value of the path, from its first byte */
+    TW_AT_SECTION,     /* the count of a tag section */
+    TW_AT_ENTRY,       /* the entry of a tag section or an optional buffer; `last` is the tag before it */
+    TW_AT_ELEMENT,     /* one more element of an array that has no count */
+    TW_AT_TAG_END,     /* bytes behind the value of tag `last`, which states `size` bytes */
+    TW_AT_STRUCT_END,  /* bytes behind the last field of a struct whose length stands before it */
+    TW_AT_MESSAGE_END, /* bytes behind the message */
+};
+
+typedef struct {
+    tw_reader r;           /* after a fault: the place, the end of the extent, and what the limits still allow */
+    int64_t depth;         /* how many more structs inside each other the limits allow */
+    tw_spans spans;
+    int has_known_tags;    /* then a default may have been written out */
+    int site;
+    int64_t last, size;
+    PyObject *path, *open; /* lists, innermost first: the steps to the fault, the spans that it is in */
+} tw_walk;
+
+static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
+
+/* ---------------------------------------------------------------- refusing */
+
+/* Refuses what begins at `from`, and forgets the spans from `span` on. */
+static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
+{
+    w->site = site;
+    w->r.p = from;
+    tw_forget_spans(&w->spans, span);
+    return -1;
+}
+
+static TW_RARE int tw_refuse_entry(tw_walk *w, const uint8_t *from, int64_t last)
+{
+    w->last = last;
+    return tw_refuse(w, TW_AT_ENTRY, from, w->spans.count);
+}
+
+static int tw_append(PyObject *list, PyObject *item)
+{
+    if (item != NULL && !PyErr_Occurred())
+        PyList_Append(list, item);
+    Py_XDECREF(item);
+    return -1;
+}
+
+/* The recursion unwinds out of a field, an element, a span. */
+static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
+static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
+static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
+{
+    return w->spans.rows == NULL ? -1 : tw_append(w->open, PyLong_FromLongLong(span));
+}
+
+/* ---------------------------------------------------------------- tag sections */
+
+static int tw_walk_unknown_tag(tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *data = r->p;
+    int64_t span, raw;
+    if (r->unknown_tags < 1 || r->unknown_tag_bytes < size)
+        return tw_refuse_entry(w, entry, last);
+    r->unknown_tags--;
+    r->unknown_tag_bytes -= size;
+    r->p += size;
+    span = tw_open_span(&w->spans, TW_SPAN_UNKNOWN, tag, entry);
+    raw = span < 0 ? -1 : tw_open_span(&w->spans, TW_SPAN_RAW, 0, data);
+    if (raw < 0)
+        return -1;
+    tw_close_span(&w->spans, raw, 0, r->p);
+    return tw_close_span(&w->spans, span, size, r->p);
+}
+
+static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const uint8_t *entry)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *around = r->end;
+    int64_t span = tw_open_span(&w->spans, tw_span_kind(f, TW_TAG_OF_FIELD), f->tag, entry);
+    if (span < 0)
+        return -1;
+    tw_note_span(&w->spans, span, size);
+    w->has_known_tags = 1;
+    r->end = r->p + size;
+    if (tw_walk_value(f, w, TW_VALUE_OF_TAG, 0) < 0)
+        return tw_in_span(w, span), tw_in_field(w, f);
+    if (r->p != r->end) {
+        w->last = f->tag;
+        w->size = size;
+        tw_refuse(w, TW_AT_TAG_END, r->p, w->spans.count);
+        return tw_in_span(w, span), tw_in_field(w, f);
+    }
+    r->end = around;
+    return tw_close_span(&w->spans, span, size, r->p);
+}
+
+/* The value of a tagged field whose tag and size have been read; its entry began at `entry`, behind that of tag `last`. */
+static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
+{
+    if (size < 0 || size > w->r.end - w->r.p)
+        return tw_refuse_entry(w, entry, last);
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)
+        if (f->tag == tag)
+            return tw_walk_known_tag(f, w, size, entry);
+    return tw_walk_unknown_tag(w, tag, size, entry, last);
+}
+
+static int tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t count)
+{
+    int64_t last = -1;
+    for (; count > 0; count--) {
+        const uint8_t *entry = w->r.p;
+        int64_t tag = tw_read_uvarint(&w->r), size;
+        if (tag <= last || (size = tw_read_uvarint(&w->r)) < 0)
+            return tw_refuse_entry(w, entry, last);
+        if (tw_walk_tag(s, w, tag, size, entry, last) < 0)
+            return -1;
+        last = tag;
+    }
+    return 0;
+}
+
+static int tw_walk_tagged_section(const tw_struct *s, tw_walk *w)
+{
+    const uint8_t *start = w->r.p;
+    int64_t count, span;
+    if (w->spans.rows == NULL && start < w->r.end && *start == 0) {
+        w->r.p++;
+        return 0;
+    }
+    span = tw_open_span(&w->spans, TW_SPAN_SECTION, 0, start);
+    if (span < 0)
+        return -1;
+    count = tw_read_uvarint(&w->r);
+    if (count < 0 || count * 2 > w->r.end - w->r.p)
+        return tw_refuse(w, TW_AT_SECTION, start, span);
+    tw_note_span(&w->spans, span, count);
+    if (tw_walk_entries(s, w, count) < 0)
+        return tw_in_span(w, span);
+    return tw_close_span(&w->spans, span, count, w->r.p);
+}
+
+/* One entry of an optional buffer: 1, 0 at the end of the buffer, -1 for a fault. */
+static int tw_walk_optional_entry(const tw_struct *s, tw_walk *w, int64_t *last)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *entry = r->p;
+    int64_t tag, size = tw_read_length(r, s->entry_length);
+    if (size == 0)
+        return 0;
+    if (size < 0 || r->end - r->p < 2)
+        return tw_refuse_entry(w, entry, *last);
+    tag = tw_get16(r->p);
+    r->p += 2;
+    size -= s->counts_tag ? 2 : 0;
+    if (tag <= *last || size < 1)
+        return tw_refuse_entry(w, entry, *last);
+    if (tw_walk_tag(s, w, tag, size, entry, *last) < 0)
+        return -1;
+    *last = tag;
+    return 1;
+}
+
+static int tw_walk_optional_buffer(const tw_struct *s, tw_walk *w)
+{
+    int64_t last = -1, count = 0, span = tw_open_span(&w->spans, TW_SPAN_BUFFER, 0, w->r.p);
+    int more;
+    if (span < 0)
+        return -1;
+    while ((more = tw_walk_optional_entry(s, w, &last)) > 0)
+        count++;
+    return more < 0 ? tw_in_span(w, span) : tw_close_span(&w->spans, span, count, w->r.p);
+}
+
+/* ---------------------------------------------------------------- structs */
+
+/* The length before a struct: from then on it is the extent. */
+static int tw_walk_extent(const tw_struct *s, tw_walk *w)
+{
+    const uint8_t *start = w->r.p;
+    int64_t size = tw_read_length(&w->r, s->length), span;
+    if (size < 0 || size > w->r.end - w->r.p)
+        return tw_refuse(w, TW_AT_VALUE, start, w->spans.count), tw_in_field(w, s->enclosing);
+    w->r.end = w->r.p + size;
+    span = tw_open_span(&w->spans, tw_span_kind(s->enclosing, TW_FIELD), 0, start);
+    return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
+}
+
+/* Over what most fields are, where no spans are wanted: how many fields, or 0 to go step by step. */
+static inline int tw_pass(const tw_field *f, tw_reader *r)
+{
+    int64_t left = r->end - r->p, size;
+    if (f->run_count) {
+        if (left < f->run)
+            return 0;
+        r->p += f->run;
+        return f->run_count;
+    }
+    if (f->length != TW_COMPACT || left < 1 || (uint8_t)(*r->p - 1) >= 0x7F)
+        return 0;
+    size = *r->p - 1; /* 0 to 126 */
+    if (f->kind == TW_ARRAY && (f->element->kind == TW_INT32 || size == 0) && 4 * size < left && size <= r->elements) {
+        r->elements -= size;
+        r->p += 1 + 4 * size;
+        return 1;
+    }
+    if (f->kind == TW_ARRAY || size >= left || (f->kind == TW_TEXT && !tw_is_ascii(r->p + 1, size)))
+        return 0;
+    r->p += 1 + size;
+    return 1;
+}
+
+static int tw_walk_fields(const tw_struct *s, tw_walk *w)
+{
+    if (s->section == TW_OPTIONAL_BUFFER && tw_walk_optional_buffer(s, w) < 0)
+        return -1;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        if (w->spans.rows == NULL) {
+            int passed = tw_pass(f, &w->r);
+            if (TW_LIKELY(passed)) {
+                f += passed - 1;
+                continue;
+            }
+        }
+        if (TW_UNLIKELY(tw_walk_value(f, w, TW_FIELD, 0) < 0))
+            return tw_in_field(w, f);
+    }
+    return s->section == TW_TAGGED_SECTION ? tw_walk_tagged_section(s, w) : 0;
+}
+
+static int tw_walk_struct(const tw_struct *s, tw_walk *w)
+{
+    const uint8_t *around = w->r.end;
+    if (s->length != TW_NO_LENGTH && tw_walk_extent(s, w) < 0)
+        return -1;
+    if (tw_walk_fields(s, w) < 0)
+        return -1;
+    if (s->length != TW_NO_LENGTH && w->r.p != w->r.end)
+        return tw_refuse(w, TW_AT_STRUCT_END, w->r.p, w->spans.count);
+    w->r.end = around;
+    return 0;
+}
+
+static int tw_walk_nested(const tw_field *f, tw_walk *w, int64_t span)
+{
+    const uint8_t *start = w->r.p;
+    int present = tw_is_present(f, &w->r);
+    if (present < 0 || (present && w->depth < 1))
+        return tw_refuse(w, TW_AT_VALUE, start, span);
+    if (!present)
+        return tw_close_span(&w->spans, span, TW_SPAN_NULL, w->r.p);
+    tw_note_span(&w->spans, span, 1);
+    w->depth--;
+    if (tw_walk_struct(f->child, w) < 0)
+        return tw_in_span(w, span);
+    w->depth++;
+    return tw_close_span(&w->spans, span, 1, w->r.p);
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
+{
+    int64_t count = 0;
+    for (; w->r.p < w->r.end; count++) {
+        if (w->r.elements < 1) {
+            tw_refuse(w, TW_AT_ELEMENT, w->r.p, w->spans.count);
+            return tw_in_span(w, span);
+        }
+        w->r.elements--;
+        if (tw_walk_value(f->element, w, TW_ELEMENT, count) < 0)
+            return tw_in_span(w, span), tw_in_element(w, count);
+    }
+    return tw_close_span(&w->spans, span, count, w->r.p);
+}
+
+static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
+{
+    if (tw_width[e->kind] && e->kind != TW_BOOL) { /* in a trace they have no rows: see spans.h */
+        w->r.p += count * tw_width[e->kind];
+        return 0;
+    }
+    for (int64_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(tw_walk_value(e, w, TW_ELEMENT, index) < 0))
+            return tw_in_element(w, index);
+    return 0;
+}
+
+static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
+{
+    tw_reader *r = &w->r;
+    const uint8_t *start = r->p;
+    int64_t count;
+    if (f->length == TW_NO_LENGTH)
+        return tw_walk_to_end(f, w, span);
+    count = tw_read_length(r, f->length);
+    if (count == TW_NULL && f->nullable)
+        return tw_close_span(&w->spans, span, TW_SPAN_NULL, r->p);
+    if (count < 0 || count * f->element->minimum > r->end - r->p || r->elements < count)
+        return tw_refuse(w, TW_AT_VALUE, start, span);
+    r->elements -= count;
+    tw_note_span(&w->spans, span, count);
+    if (tw_walk_elements(f->element, w, count) < 0)
+        return tw_in_span(w, span);
+    return tw_close_span(&w->spans, span, count, r->p);
+}
+
+/* ---------------------------------------------------------------- any value */
+
+/* Text or bytes with their length, or null. */
+static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
+{
+    int64_t size = tw_read_length(r, f->length);
+    const uint8_t *p = r->p;
+    if (TW_UNLIKELY(size < 0))
+        return size == TW_NULL && f->nullable ? 0 : -1;
+    if (TW_UNLIKELY(size > f->longest || size > r->end - p))
+        return -1;
+    r->p += size;
+    return f->kind != TW_TEXT || tw_is_utf8(p, size) ? 0 : -1;
+}
+
+static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
+{
+    uint64_t x;
+    return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
+}
+
+/* A value that has no parts. */
+static inline int tw_walk_leaf(const tw_field *f, tw_reader *r)
+{
+    Py_ssize_t width = tw_width[f->kind];
+    if (width) {
+        if (TW_UNLIKELY(r->end - r->p < width || (f->kind == TW_BOOL && *r->p > 1)))
+            return -1;
+        r->p += width;
+        return 0;
+    }
+    return f->kind == TW_VARINT ? tw_walk_varint(f, r) : tw_walk_sized(f, r);
+}
+
+static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
+{
+    const uint8_t *start = w->r.p;
+    int64_t span = tw_open_span(&w->spans, tw_span_kind(f, role), step, start);
+    if (TW_UNLIKELY(span < 0))
+        return -1;
+    if (f->kind == TW_ARRAY)
+        return tw_walk_array(f, w, span);
+    if (f->kind == TW_STRUCT)
+        return tw_walk_nested(f, w, span);
+    if (TW_UNLIKELY(tw_walk_leaf(f, &w->r) < 0))
+        return tw_refuse(w, TW_AT_VALUE, start, span);
+    return tw_close_span(&w->spans, span, 0, w->r.p);
+}
+
+/* The message at r.p, which with `whole` ends where the bytes do. */
+static int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
+{
+    int64_t span = tw_open_span(&w->spans, TW_SPAN_MESSAGE, 0, w->r.p);
+    if (span < 0)
+        return -1;
+    if (w->depth < 1)
+        return tw_refuse(w, TW_AT_VALUE, w->r.p, span);
+    w->depth--;
+    tw_note_span(&w->spans, span, 1);
+    if (tw_walk_struct(root, w) < 0)
+        return tw_in_span(w, span);
+    if (tw_close_span(&w->spans, span, 1, w->r.p) < 0)
+        return -1;
+    return whole && w->r.p != w->r.end ? tw_refuse(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* Numbers, varints and lengths: bytes to C values and back. No Python objects here.
+ *
+ * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), record
+ * batches (zig-zag varints). A varint that is longer than it need be is refused, as everywhere in strict readers.
+ */
+#ifndef TAGWIRE_WIRE_H
+#define TAGWIRE_WIRE_H
+
+#include "engine/plan.h"
+
+/* Compilers make one load or store and a byte swap of each of these. */
+static inline uint16_t tw_get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
+static inline uint32_t tw_get32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+static inline uint64_t tw_get64(const uint8_t *p) { return (uint64_t)tw_get32(p) << 32 | tw_get32(p + 4); }
+
+static inline void tw_put16(uint8_t *p, uint16_t x)
+{
+    p[0] = (uint8_t)(x >> 8);
+    p[1] = (uint8_t)x;
+}
+static inline void tw_put32(uint8_t *p, uint32_t x)
+{
+    p[0] = (uint8_t)(x >> 24);
+    p[1] = (uint8_t)(x >> 16);
+    p[2] = (uint8_t)(x >> 8);
+    p[3] = (uint8_t)x;
+}
+static inline void tw_put64(uint8_t *p, uint64_t x)
+{
+    tw_put32(p, (uint32_t)(x >> 32));
+    tw_put32(p + 4, (uint32_t)x);
+}
+
+/* ---------------------------------------------------------------- varints */
+
+#define TW_UVARINT_MAX 0x7FFFFFFF /* the highest length, count or tag */
+#define TW_NULL (-1)              /* what a length says */
+#define TW_FAULT (-2)
+
+/* A varint of at most `size` bytes; -1 where it is none. */
+static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
+{
+    uint64_t x = 0;
+    for (int index = 0; index < size; index++) {
+        uint8_t byte;
+        if (r->p == r->end)
+            return -1;
+        byte = *r->p++;
+        if (index == 9 && byte > 1)
+            return -1; /* beyond 64 bits */
+        x |= (uint64_t)(byte & 0x7F) << 7 * index;
+        if (byte < 0x80) {
+            *value = x;
+            return byte == 0 && index ? -1 : 0;
+        }
+    }
+    return -1;
+}
+
+static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
+{
+    if (TW_LIKELY(r->p < r->end && *r->p < 0x80)) {
+        *value = *r->p++;
+        return 0;
+    }
+    return tw_read_long_varint(r, size, value);
+}
+
+/* A length, count or tag: from 0 to 2^31 - 1, else TW_FAULT. */
+static inline int64_t tw_read_uvarint(tw_reader *r)
+{
+    uint64_t value;
+    if (tw_read_varint(r, 5, &value) < 0 || value > TW_UVARINT_MAX)
+        return TW_FAULT;
+    return (int64_t)value;
+}
+
+static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
+static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
+
+/* The number that a varint field has for these bits. */
+static inline int64_t tw_signed(const tw_field *f, uint64_t x)
+{
+    if (f->zigzag == TW_ZIGZAG)
+        return tw_from_zigzag(x);
+    return f->zigzag == TW_TWOS_COMPLEMENT && f->bits == 32 ? (int32_t)x : (int64_t)x;
+}
+
+static inline int tw_varint_width(uint64_t x)
+{
+    int width = 1;
+    while (x >>= 7)
+        width++;
+    return width;
+}
+
+static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
+{
+    while (x >= 0x80) {
+        *p++ = (uint8_t)(x | 0x80);
+        x >>= 7;
+    }
+    *p++ = (uint8_t)x;
+    return p;
+}
+
+/* ---------------------------------------------------------------- lengths */
+
+/* 0 or more, TW_NULL or TW_FAULT. */
+static inline int64_t tw_read_length(tw_reader *r, int code)
+{
+    int64_t n;
+    uint64_t x;
+    switch (code) {
+    case TW_NO_LENGTH:
+        return r->end - r->p; /* all that is left */
+    case TW_COMPACT:
+        n = tw_read_uvarint(r);
+        return n < 0 ? TW_FAULT : n - 1;
+    case TW_LENGTH_INT16:
+        if (r->end - r->p < 2)
+            return TW_FAULT;
+        n = (int16_t)tw_get16(r->p);
+        r->p += 2;
+        break;
+    case TW_LENGTH_INT32:
+        if (r->end - r->p < 4)
+            return TW_FAULT;
+        n = (int32_t)tw_get32(r->p);
+        r->p += 4;
+        break;
+    case TW_LENGTH_VARINT:
+        if (tw_read_varint(r, 5, &x) < 0)
+            return TW_FAULT;
+        n = tw_from_zigzag(x);
+        break;
+    default:
+        return tw_read_uvarint(r);
+    }
+    return n < TW_NULL ? TW_FAULT : n;
+}
+
+#define TW_LENGTH_WIDTH 5 /* the most bytes that a length takes */
+
+/* Where `p` is after a length, for which there is room; NULL where the length has none. */
+static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
+{
+    switch (code) {
+    case TW_COMPACT:
+        return n >= TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)(n + 1));
+    case TW_LENGTH_INT16:
+        if (n > INT16_MAX)
+            return NULL;
+        tw_put16(p, (uint16_t)n);
+        return p + 2;
+    case TW_LENGTH_INT32:
+        if (n > INT32_MAX)
+            return NULL;
+        tw_put32(p, (uint32_t)n);
+        return p + 4;
+    case TW_LENGTH_VARINT:
+        return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, tw_to_zigzag(n));
+    case TW_LENGTH_UVARINT:
+        return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
+    default:
+        return p; /* an array to the end of what holds it */
+    }
+}
+
+/* ---------------------------------------------------------------- bytes that grow */
+
+static inline int64_t tw_written(const tw_writer *w) { return w->counted + (w->p - w->start); }
+
+static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
+{
+    Py_ssize_t used = w->p - w->start, size = w->end - w->start;
+    uint8_t *start;
+    if (w->counting) {
+        w->counted += used;
+        w->p = w->start;
+        if (room <= size)
+            return 0;
+        used = 0;
+    }
+    if (room > PY_SSIZE_T_MAX / 2 - size) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size = 2 * size > used + room ? 2 * size : used + room;
+    if (size < w->expected)
+        size = w->expected; /* in one go: growing step by step would touch new memory several times */
+#ifdef Py_LIMITED_API
+    start = PyMem_Realloc(w->block, size);
+    if (start == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (w->block == NULL)
+        memcpy(start, w->start, used);
+    w->block = start;
+#else
+    if (w->bytes == NULL) {
+        w->bytes = PyBytes_FromStringAndSize(NULL, size);
+        if (w->bytes == NULL)
+            return -1;
+        memcpy(PyBytes_AS_STRING(w->bytes), w->start, used);
+    } else if (_PyBytes_Resize(&w->bytes, size) < 0)
+        return -1;
+    start = TW_BYTES_DATA(w->bytes);
+#endif
+    w->start = start;
+    w->p = start + used;
+    w->end = start + size;
+    return 0;
+}
+
+static inline int tw_make_room(tw_writer *w, Py_ssize_t room)
+{
+    return TW_LIKELY(w->end - w->p >= room) ? 0 : tw_grow(w, room);
+}
+
+static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
+{
+    if (w->counting) {
+        w->counted += size;
+        return 0;
+    }
+    if (tw_make_room(w, size) < 0)
+        return -1;
+    if (size) /* an empty buffer may have no address */
+        memcpy(w->p, data, size);
+    w->p += size;
+    return 0;
+}
+
+static inline void tw_discard(tw_writer *w)
+{
+    Py_CLEAR(w->bytes);
+    PyMem_Free(w->block);
+    w->block = NULL;
+}
+
+/* What has been written, as a new bytes object; `w` is done with. */
+static inline PyObject *tw_finish(tw_writer *w)
+{
+    Py_ssize_t used = w->p - w->start;
+    PyObject *bytes;
+#ifndef Py_LIMITED_API
+    if (w->bytes != NULL) {
+        bytes = w->bytes;
+        _PyBytes_Resize(&bytes, used); /* leaves NULL and an exception where it can't */
+        return bytes;
+    }
+    return PyBytes_FromStringAndSize((char *)w->start, used);
+#else
+    bytes = PyBytes_FromStringAndSize((char *)w->start, used);
+    tw_discard(w);
+    return bytes;
+#endif
+}
+
+/* A length whose bytes come behind it: a gap that mostly fits is left, and the bytes are moved where it does not. */
+static inline int tw_open(tw_writer *w, int code, int64_t *place)
+{
+    int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
+    if (tw_make_room(w, gap) < 0)
+        return -1;
+    *place = tw_written(w);
+    w->p += gap;
+    return 0;
+}
+
+/* Fills the gap at `place`, behind which everything up to here is counted, less `uncounted`. */
+static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
+{
+    uint8_t length[TW_LENGTH_WIDTH + 1];
+    int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
+    int64_t size = tw_written(w) - place - gap;
+    uint8_t *end = tw_put_length(length, code, size - uncounted);
+    int width = (int)(end - length);
+    if (end == NULL)
+        return -1;
+    if (w->counting) {
+        w->counted += width - gap;
+        return 0;
+    }
+    if (width != gap) {
+        if (tw_make_room(w, width - gap) < 0)
+            return -1;
+        memmove(w->start + place + width, w->start + place + gap, size);
+        w->p += width - gap;
+    }
+    memcpy(w->start + place, length, width);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,152 @@
+"""Annotated bytes, edited by people, as bytes again: what `annotate` and `tagwire explain` print, the other way round.
+
+What counts is the column of bytes. Offsets, paths, types and values are for
+the reader and are not read, so that a line can be changed, left out, moved,
+doubled or added without care for the others: that is how bytes are made that
+no serializer would write. `parse_annotated` is the strict sibling, for golden
+files, where offsets must agree.
+
+A line is, from its left end:
+
+    an offset       digits left of the column `bytes`; may be wrong, may be missing
+    bytes           00 0c, 000c, "text" in UTF-8, each with *N for N times; blanks between them are single
+    anything        behind two blanks: path, type and value
+
+Not read are empty lines, comments (#), faults (!), what bytes unpack to (+),
+and the line of titles, which says where the bytes begin.
+"""
+
+import json
+import re
+from typing import Final
+
+from tagwire.explain.fix_lengths import Line, refit
+from tagwire.explain.text import TITLES, AnnotationError
+
+__all__ = ["AssembleError", "assemble"]
+
+_BYTES_AT: Final = 8
+"""Where bytes begin in a text without a line of titles."""
+_NO_PATH: Final = 1 << 30
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_MOST: Final = 1 << 30
+"""Bytes that a text may make; a repetition is easily mistyped."""
+_OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
+_TOKEN: Final = re.compile(
+    r'(?P<hex>(?:[0-9a-fA-F]{2})+)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)', re.DOTALL
+)
+_TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
+_NO_MORE: Final = re.compile(r"\s*(#|$)")
+_PART: Final = re.compile(r"# \w+ v\d+")
+"""Where a header ends and a body begins; paths repeat there."""
+_CELLS: Final = re.compile(r"\s{2,}")
+_Gathered = tuple[list[bytes], str, str]
+"""The bytes of a line and of those below it that go on with it, path and type."""
+_SKIPPED: Final = ("#", "!", "+")
+
+
+class AssembleError(AnnotationError):
+    """A line that is no line of annotated bytes; `line` and `column`, from 1, say where."""
+
+    def __init__(self, line: int, column: int, found: str, expected: str) -> None:
+        super().__init__(f"line {line}, column {column}: found {found}, expected {expected}")
+        self.line = line
+        self.column = column
+
+
+def assemble(text: str, *, fix: bool = False) -> list[bytes]:
+    """The bytes of each message in the text; a message begins with its line of titles.
+
+    Bytes before the first such line are a message of their own. With `fix`,
+    lengths, counts and checksums are made to fit: see `tagwire.explain.fix_lengths`.
+    Raises AssembleError, with line and column.
+    """
+    messages: list[list[list[_Gathered]]] = []
+    begin, end = _BYTES_AT, _NO_PATH
+    size = 0
+    for number, line in enumerate(_COLOUR.sub("", text).splitlines(), 1):
+        if tuple(line.split()) == TITLES:
+            begin, end = line.index("bytes"), line.index("path")
+            messages.append([[]])
+        elif _PART.fullmatch(line):
+            if messages:
+                messages[-1].append([])
+        elif line.strip() and not line.lstrip().startswith(_SKIPPED):
+            data, rest = _line(line, number, begin, end, _MOST - size)
+            size += len(data)
+            if not messages:
+                messages.append([[]])
+            _add(messages[-1][-1], data, rest)
+    made = [[[Line(b"".join(data), path, type) for data, path, type in part] for part in parts] for parts in messages]
+    if fix:
+        for message in made:
+            for part in message:
+                refit(part)
+    return [b"".join(line.data for part in message for line in part) for message in made]
+
+
+def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
+    """A line more; one of bytes alone goes on with the line above it."""
+    path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
+    if type or not lines:
+        lines.append(([data], path, type))
+    else:
+        lines[-1][0].append(data)
+
+
+def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
+    """The bytes of a line and what is behind them; none where the first thing stands under `path` or further right."""
+    place = _start(line, number, begin)
+    data = bytearray()
+    if place >= end:
+        return b"", line[place:]
+    while place < len(line):
+        match = _TOKEN.match(line, place)
+        if match is None or match["odd"]:
+            found = f"{match['odd']!r}, an odd number of digits" if match else repr(line[place : place + 12].split()[0])
+            raise AssembleError(number, place + 1, found, 'bytes in hex or a "text"; two blanks end them')
+        part = bytes.fromhex(match["hex"]) if match["hex"] else _text(match["text"], number, place)
+        place = match.end()
+        times = 1
+        if repeated := _TIMES.match(line, place):
+            times = int(repeated[1]) if len(repeated[1]) < 12 else _MOST + 1
+            place = repeated.end()
+        if len(data) + len(part) * times > most:
+            raise AssembleError(
+                number, match.start() + 1, f"{times} times {len(part)} bytes", f"at most {_MOST} in all"
+            )
+        data += part * times
+        if line.startswith(("  ", "\t"), place) or _NO_MORE.match(line, place):
+            break
+        if not line.startswith(" ", place):
+            found = repr(line[place : place + 12].split()[0])
+            raise AssembleError(number, place + 1, found, "a blank behind the bytes")
+        place += 1
+    return bytes(data), line[place:]
+
+
+def _start(line: str, number: int, begin: int) -> int:
+    """Where the bytes of a line begin: behind its offset, if it has one left of their column."""
+    indent = len(line) - len(line.lstrip())
+    if indent >= begin:
+        return indent
+    offset = _OFFSET.match(line)
+    if offset is None:
+        return indent
+    behind = line[offset.end() :]
+    if not behind.strip():
+        raise AssembleError(
+            number, indent + 1, f"{offset[1]!r} alone", f"bytes behind the offset, or bytes from column {begin + 1} on"
+        )
+    if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
+        # `00 01 02` at the margin: these are bytes; an offset has two blanks behind it
+        return indent
+    return len(line) - len(behind.lstrip())
+
+
+def _text(literal: str, number: int, place: int) -> bytes:
+    try:
+        text: str = json.loads(literal, strict=False)
+        return text.encode()
+    except ValueError:
+        raise AssembleError(number, place + 1, literal[:40], "a text as in JSON, in UTF-8") from None

@@ -1,0 +1,186 @@
+"""Lengths, counts and checksums made to fit bytes that were edited.
+
+Who changes a name in annotated bytes means another name, and seldom a length
+that is a lie. The types of the lines say which bytes state something about
+others, and their paths which ones: a string's length about what follows it in
+its line, an array's count about the elements below it, a batch's length and
+checksum about all that follows in the batch. They are worked out from the
+last line to the first, so that what is inside is right before what is outside.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from tagwire.wire.checksums import checksum
+from tagwire.wire.varint import to_zigzag, uvarint_bytes
+
+__all__ = ["Line", "refit"]
+
+_FIXED: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4}
+_WITH_LENGTH: Final = {"string": "int16", "bytes": "int32", "records": "int32"}
+_OPTIONAL: Final = "optional fields"
+_PLACE: Final = re.compile(r"\[(\d+)\]")
+
+
+class Line:
+    """A line of annotated bytes, with the lines of bytes alone below it."""
+
+    __slots__ = ("data", "path", "type")
+
+    def __init__(self, data: bytes, path: str, type: str) -> None:
+        self.data = data
+        self.path = "" if path == "." else path
+        kind, packed, _ = type.partition(" in ")
+        self.type = "" if packed and "[]" in kind else kind
+        """As layouts print it; "" for packed elements, which nothing here can count."""
+
+
+def refit(lines: Sequence[Line]) -> None:
+    """Put into the lines of one header or body what fits. Lines that say nothing about others stay as they are.
+
+    So do optional fields of the draft dialect, which have no sections to count.
+    """
+    if any(line.type == _OPTIONAL for line in lines):
+        return
+    for place in range(len(lines) - 1, -1, -1):
+        line = lines[place]
+        words = line.type.split()
+        if words and line.data:
+            _refit_one(line, words, lines[place + 1 :])
+
+
+def _refit_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
+    code = next((word for word in words if word in _CODES), "")
+    last = words[-1]
+    struct = line.path.rpartition(".")[0]
+    if last in _WITH_LENGTH and words[0] != "raw":
+        _refit_length(line, code or _WITH_LENGTH[last], _size(_opened(line, behind)))
+    elif last == "length":
+        line.data = _CODES[code](_size(_measured(line, struct, behind)))
+    elif last == "count" and (count := _elements(behind, f"{struct}." if struct else "")) is not None:
+        line.data = _CODES[code](count)
+    elif last in ("crc32", "crc32c"):
+        covered = b"".join(each.data for each in _in_struct(line, struct, behind))
+        line.data = checksum(last, covered).to_bytes(4, "big")
+    elif last.startswith("[]"):
+        count = _count(behind, line.path)
+        if count or not _is_null(code, line.data):
+            line.data = _CODES[code or "int32"](count)
+    elif line.type == "tagged fields":
+        line.data = uvarint_bytes(_tags(line, behind))
+    elif words[0] == "tag" and last.isdigit():
+        line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, behind)))
+
+
+def _refit_length(line: Line, code: str, opened: int) -> None:
+    """A length before content: what follows in its line, and `opened` bytes below; null stays null without any."""
+    width = _width(code, line.data)
+    content = line.data[width:]
+    size = len(content) + opened
+    if size or not _is_null(code, line.data[:width]):
+        line.data = _CODES[code](size) + content
+
+
+def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
+    """What a length is about: the field that it is named after, as in `headers_length`, else the rest of the struct."""
+    field = line.path.removesuffix("_length")
+    if field != line.path and behind and _is_in(behind[0].path, field):
+        return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
+    return _in_struct(line, struct, behind)
+
+
+def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
+    """The lines of the batches in a field of records, where it was opened."""
+    for each in behind:
+        if not each.path.startswith(f"{line.path}["):
+            return
+        yield each
+
+
+def _size(lines: Iterable[Line]) -> int:
+    return sum(len(each.data) for each in lines)
+
+
+def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
+    """The lines that follow in a struct, up to the next one of the same name if it was doubled."""
+    for each in behind:
+        if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
+            return
+        yield each
+
+
+def _tags(section: Line, behind: Sequence[Line]) -> int:
+    """How many tagged fields follow in a section."""
+    count = 0
+    path = None
+    for each in behind:
+        if each.type.startswith("tag ") and _is_own_tag(each.path, section.path):
+            count += 1
+            path = each.path
+        elif path is None or not _is_in(each.path, path):
+            break
+    return count
+
+
+def _is_in(path: str, parent: str) -> bool:
+    return path == parent or path.startswith((f"{parent}.", f"{parent}["))
+
+
+def _is_own_tag(path: str, struct: str) -> bool:
+    prefix = f"{struct}." if struct else ""
+    name = path.removeprefix(prefix)
+    return path.startswith(prefix) and "." not in name and ("[" not in name or name.startswith("unknown_tags["))
+
+
+def _elements(behind: Sequence[Line], prefix: str) -> int | None:
+    """The elements of the array that follows a count; None where they are packed."""
+    if not behind:
+        return 0
+    path = behind[0].path
+    name, bracket, _ = path.removeprefix(prefix).partition("[")
+    return _count(behind, prefix + name) if bracket and path.startswith(prefix) else None
+
+
+def _count(behind: Sequence[Line], array: str) -> int:
+    """The elements of an array. One begins with another number, or where the first line of one comes again."""
+    count = 0
+    number, first = "", ("", "")
+    for each in behind:
+        match = _PLACE.match(each.path, len(array)) if each.path.startswith(array) else None
+        if match is None:
+            break
+        kind = each.path[match.end() :], each.type
+        if match[1] != number or kind == first:
+            count += 1
+            number, first = match[1], kind
+    return count
+
+
+# ---------------------------------------------------------------- numbers as they stand on the wire
+
+
+def _fixed(width: int) -> Callable[[int], bytes]:
+    return lambda value: (value & (1 << 8 * width) - 1).to_bytes(width, "big")
+
+
+_CODES: Final[dict[str, Callable[[int], bytes]]] = {
+    **{name: _fixed(width) for name, width in _FIXED.items()},
+    "compact": lambda value: uvarint_bytes(value + 1),
+    "varint": lambda value: uvarint_bytes(to_zigzag(value)),
+    "uvarint": uvarint_bytes,
+}
+
+
+def _width(code: str, data: bytes) -> int:
+    """How many bytes the length at the front takes."""
+    if code in _FIXED:
+        return min(_FIXED[code], len(data))
+    return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))
+
+
+def _is_null(code: str, data: bytes) -> bool:
+    """Whether a length says null: -1, or 0 where it is one more than the length."""
+    if code == "varint":
+        return data == b"\1"
+    return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

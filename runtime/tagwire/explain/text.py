@@ -1,0 +1,212 @@
+"""The text of a trace: bytes beside what they mean, one line a field.
+
+What `tagwire explain` prints, and what golden files consist of: columns of
+offset, hex, path, type and value. Long runs of bytes continue on lines that
+hold bytes alone. A fault has a line that begins with `!`, and the bytes behind
+it are shown as not read. Where bytes are packed, what they unpack to follows on
+lines whose offsets begin with `+`. `parse_annotated` reads the hex column back, so that a
+golden file can't have bytes that its annotation does not show.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.explain.trace import Node, Trace
+from tagwire.layout.parts import words_of_bits
+from tagwire.text_format import shown
+
+__all__ = [
+    "BYTES_A_LINE",
+    "TITLES",
+    "AnnotationError",
+    "Row",
+    "annotate",
+    "annotated_lines",
+    "parse_annotated",
+    "rows_of",
+    "title_of",
+]
+
+BYTES_A_LINE: Final = 16
+TITLES: Final = ("offset", "bytes", "path", "type", "value")
+
+
+class AnnotationError(TagwireError, ValueError):
+    """A text that is no annotated dump, or one whose lines disagree."""
+
+
+class Row:
+    """One line of the table: the bytes of a node, or words between them."""
+
+    __slots__ = ("data", "depth", "kind", "mark", "offset", "path", "type", "value")
+
+    def __init__(
+        self,
+        offset: int,
+        data: bytes,
+        path: str,
+        type: str = "",
+        value: str = "",
+        *,
+        mark: str = "",
+        kind: str = "shape",
+        depth: int = 0,
+    ) -> None:
+        self.mark = mark
+        """Before the offset: "+" where that is one in unpacked bytes."""
+        self.offset = offset
+        """The first byte; -1 for a title, whose words are in `path`."""
+        self.data = data
+        self.path = path
+        self.type = type
+        self.value = value
+        self.kind = kind
+        """number, text, bytes, null; shape: counts, tags, markers; title, fault, rest: what was not read."""
+        self.depth = depth
+        """How many nodes it is inside of."""
+
+
+def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
+    """The trace as aligned text, each line ended by a newline.
+
+    `note` gives words that stand behind the value of a node, "" for none; of
+    longer runs of bytes, `bytes_a_line` stand in one line.
+    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
+    the titles of the columns.
+    """
+    return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
+
+
+def annotated_lines(
+    trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
+) -> Iterator[tuple[str, Row | None]]:
+    """The lines of `annotate`, without their ends, each with what it is of; None for comments and column titles."""
+    hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
+    for row in _rows(trace, None):  # made twice, and not kept: a row takes many times the bytes that it is of
+        hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
+        path_width = max(path_width, len(row.path) if row.type else 0)
+        type_width = max(type_width, len(row.type))
+    yield f"# {title_of(trace)}", None
+    yield _line(TITLES, hex_width, path_width, type_width), None
+    for row in rows_of(trace, note):
+        if row.offset < 0:
+            yield f"# {row.path}", row
+            continue
+        head, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
+        offset = f"{row.mark}{row.offset}" if row.data else "!"
+        cells = (offset, head.hex(" "), row.path or ".", row.type, row.value)
+        yield _line(cells, hex_width, path_width, type_width), row
+        for index, part in enumerate(more, 1):
+            yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {part.hex(' ')}", row
+    if trace.error is None and not trace.canonical:
+        yield "# not canonical: writing the value gives other bytes", None
+
+
+def parse_annotated(text: str) -> bytes:
+    """The bytes of an annotated dump, from its hex column; lines before the titles may be of any kind.
+
+    Raises AnnotationError where there is no line of titles, where a cell is no
+    hex, or where an offset is not the count of the bytes before it.
+    """
+    lines = iter(enumerate(text.splitlines(), 1))
+    for _, line in lines:
+        if tuple(line.split()) == TITLES:
+            begin, end = line.index("bytes"), line.index("path")
+            break
+    else:
+        raise AnnotationError(f"no line of titles: {'  '.join(TITLES)} was expected above the bytes")
+    data = bytearray()
+    for number, line in lines:
+        offset = line[:begin].strip()
+        if not line.strip() or offset.startswith(("#", "!", "+")):
+            continue
+        if offset != str(len(data)):
+            raise AnnotationError(f"line {number}: offset {offset!r}, but {len(data)} bytes stand above it")
+        try:
+            data += bytes.fromhex(line[begin:end])
+        except ValueError:
+            raise AnnotationError(f"line {number}: {line[begin:end].strip()!r} are no bytes in hex") from None
+    return bytes(data)
+
+
+def title_of(trace: Trace) -> str:
+    """`MetadataRequest v12: 21 bytes`."""
+    version = "" if trace.version is None else f" v{trace.version}"
+    size = f"{len(trace.data)} byte{'' if len(trace.data) == 1 else 's'}"
+    return f"{trace.message_name}{version}: {size}"
+
+
+def _line(cells: tuple[str, ...], hex_width: int, path_width: int, type_width: int) -> str:
+    offset, data, path, type, value = cells
+    return f"{offset:>6}  {data:<{hex_width}}  {path:<{path_width}}  {type:<{type_width}}  {value}".rstrip()
+
+
+def _silent(node: Node) -> str:
+    return ""
+
+
+def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
+    """The lines of the table in the order of the bytes, each byte of the input in one; `note` is as in `annotate`."""
+    return _rows(trace, note or _silent)
+
+
+def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
+    """As `rows_of`; without a `note` the rows have no values either."""
+    for part in trace.parts:
+        if part is not trace.root:
+            yield Row(-1, b"", part.type, kind="title")
+        yield from _node_rows(part, trace.data, note)
+    end = trace.root.end
+    error = trace.error
+    if error is not None:
+        end = max(error.offset, end)  # packed bytes are shown whole, also where the fault is in what they hold
+        said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
+        yield Row(error.offset, b"", error.path, "fault", said, kind="fault")
+    if end < len(trace.data):
+        yield Row(end, trace.data[end:], "", "not read", kind="rest")
+
+
+def _node_rows(
+    node: Node, data: bytes, note: Callable[[Node], str] | None, mark: str = "", depth: int = 0
+) -> Iterator[Row]:
+    place: dict[str, Any] = {"mark": mark, "depth": depth}
+    size = node.header_length
+    if size:
+        own = data[node.offset : node.offset + size]
+        value, kind = ("", "shape") if note is None else (f"{_value(node)} {note(node)}".rstrip(), _kind(node))
+        yield Row(node.offset, own, node.path, node.type, value, kind=kind, **place)
+    for child in node.parts():
+        if node.unpacked is None:
+            yield from _node_rows(child, data, note, mark, depth + 1)
+        else:
+            yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
+    rest_size = node.trailer_length
+    if rest_size:
+        # The byte that ends optional fields, or what was half read at a fault.
+        rest = data[node.end - rest_size : node.end]
+        value = "end" if node.complete else ""
+        yield Row(node.end - rest_size, rest, node.path, node.type, value, **place)
+
+
+def _kind(node: Node) -> str:
+    if node.value is None:
+        return "null" if node.complete else "shape"
+    if isinstance(node.value, str):
+        return "text"
+    if isinstance(node.value, bytes | bytearray | memoryview):
+        return "bytes"
+    is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and node.type != "bool")
+    return "shape" if is_shape else "number"
+
+
+def _value(node: Node) -> str:
+    value: Any = node.value
+    if value is None:
+        return "null" if node.complete else ""
+    if node.type.startswith("tag "):
+        return f"{value} byte{'' if value == 1 else 's'}"
+    if value is True and node.type != "bool":
+        return "present" if node.type.startswith("nullable ") else ""
+    words = words_of_bits(node.bits, value)
+    return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

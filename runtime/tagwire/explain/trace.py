@@ -1,0 +1,467 @@
+"""Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
+
+A trace is what `LayoutReader` saw: the reader opens a span where something
+begins, notes what it holds, and closes it where it ends. The native engine
+writes the same spans in a walk of its own; where that stops at a fault, the
+reader goes on from there. Spans are rows of numbers (`tagwire.explain.spans`), and
+nodes are made of them when somebody looks. Nothing here decodes; so a trace
+can't disagree with the error places or with lenient reading.
+
+Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
+before its first child (a count, a null marker, a tag and its size) and those
+behind its last (the byte that ends an optional buffer), so that each byte of
+the input belongs to exactly one node. Where bytes are packed, their node owns
+them all, and its children are places in what they unpack to (`Node.unpacked`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError
+from tagwire.explain.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
+from tagwire.interpreter.fault_places import read_on
+from tagwire.interpreter.reader import LayoutReader
+from tagwire.layout import Layout, StructLayout
+from tagwire.layout.parts import Bits, named_bits
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.field_table import layout_of
+from tagwire.wire.buffers import as_bytes
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+__all__ = ["Node", "Trace", "bytes_node", "trace", "trace_request", "trace_response"]
+
+
+_NOT_READ: Final = object()
+
+
+class Node:
+    """Something that was read: a message, a field, an element, a tag section, a tagged field."""
+
+    __slots__ = (
+        "_begin",
+        "_children",
+        "_data",
+        "_kind",
+        "_number",
+        "_row",
+        "_spans",
+        "_stop",
+        "_value",
+        "complete",
+        "length",
+        "offset",
+        "path",
+        "type",
+    )
+
+    def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
+        number = spans[row]
+        self._place(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
+        self.path = self._kind.path(around, number.step)
+        """`topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
+        self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
+        """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
+        self.complete = number.after != OPEN
+        """False where the fault was inside; then `length` ends at the fault."""
+        self._stop = len(spans) if number.after == OPEN else number.after
+
+    def _place(self, spans: Spans, row: int, data: bytes, kind: Kind, number: int, offset: int, length: int) -> None:
+        self._spans = spans
+        self._row = row
+        self._data = data
+        self._kind = kind
+        self._number = number
+        self._children: list[Node] | None = None
+        self._value: Any = _NOT_READ
+        self._begin = offset
+        self.offset = offset + (spans.begin if data is spans.data else 0)
+        self.length = length
+
+    @property
+    def value(self) -> Any:
+        """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
+
+        Of records that were opened, the number of batches.
+        """
+        if self._spans.opened and self._row in self._spans.opened:
+            return self._spans.opened[self._row].number
+        if self._value is _NOT_READ:
+            self._value = self._read()
+        return self._value
+
+    def _read(self) -> Any:
+        if self._kind.is_leaf:
+            end = self._begin + self.length
+            return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
+        if self._row in self._spans.odd:
+            return self._spans.odd[self._row]
+        if self._number < 0:
+            return None
+        return True if self._kind.is_struct else self._number
+
+    @property
+    def children(self) -> "list[Node]":
+        """What is in it, in the order of the bytes; nodes are made when they are looked at."""
+        if self._children is None:
+            self._children = list(self.parts())
+        return self._children
+
+    def parts(self) -> Iterator["Node"]:
+        """As `children`, each made when it is come to, and not kept."""
+        if self._row in self._spans.opened:
+            yield from self._spans.opened[self._row].nodes
+            return
+        if self._row + 1 < self._stop:
+            data = self._data if self.unpacked is None else self.unpacked
+            for row in self._spans.inside(self._row, self._stop):
+                yield Node(self._spans, row, self.path, data)
+        elif self._are_alike:
+            yield from map(self._element, range(self._number))
+
+    @property
+    def _are_alike(self) -> bool:
+        """Whether these are elements of a fixed width, which have no rows."""
+        return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
+
+    def _element(self, index: int) -> "Node":
+        kind = self._spans.element_kind(self._kind)
+        node = Node.__new__(Node)
+        begin = self._begin + self.length - (self._number - index) * self._kind.width
+        node._place(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
+        node.path = f"{self.path}[{index}]"
+        node.type = kind.text
+        node.complete = True
+        node._stop = 0
+        return node
+
+    @property
+    def unpacked(self) -> bytes | None:
+        """What the bytes of this node unpack to, where they are packed; its children are places in that."""
+        return self._spans.unpacked.get(self._row)
+
+    @property
+    def bits(self) -> "tuple[Bits, ...]":
+        """The named bits of the value, where it has some."""
+        return self._spans.bits.get(self._row, ())
+
+    def put(self, nodes: "Sequence[Node]", count: int) -> None:
+        """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
+        self._spans.opened[self._row] = Opened(count, tuple(nodes))
+        self._children = None
+
+    def moved(self, begin: int, path: str) -> "Node":
+        """The root of a trace of its own, as a part of another whose bytes begin at `begin`, with its path there."""
+        self._spans.begin = begin
+        return Node(self._spans, self._row, path, self._data)
+
+    @property
+    def end(self) -> int:
+        """The offset of the byte behind it."""
+        return self.offset + self.length
+
+    @property
+    def header_length(self) -> int:
+        """Bytes before the first child; all of them where there is none."""
+        first = next(self.parts(), None)
+        return self.length if first is None or self.unpacked is not None else first.offset - self.offset
+
+    @property
+    def trailer_length(self) -> int:
+        """Bytes behind the last child."""
+        if self._row in self._spans.opened:
+            nodes = self._spans.opened[self._row].nodes
+            return self.end - nodes[-1].end if nodes else 0
+        if self.unpacked is not None or self._are_alike:
+            return 0
+        end = self._begin + self.length
+        last = max(self._spans.inside(self._row, self._stop), default=None)
+        return 0 if last is None else end - self._spans.end(last)
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all in it, in the order of their bytes."""
+        yield self
+        for child in self.parts():
+            yield from child.walk()
+
+    def to_json(self) -> dict[str, Any]:
+        """Path, type, offset, length, value, named bits and children as JSON-able values."""
+        return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the children."""
+        from tagwire.message.json import json_value
+
+        unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
+        bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
+        return {
+            "path": self.path,
+            "type": self.type,
+            "offset": self.offset,
+            "length": self.length,
+            "value": json_value(self.value),
+            **bits,
+            **unpacked,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same place of the same trace."""
+        if not isinstance(other, Node):
+            return NotImplemented
+        return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
+
+    def __hash__(self) -> int:
+        return hash((id(self._spans), self._row, self.path))
+
+    def __repr__(self) -> str:
+        return f"<{self.path or 'message'}: {self.type}, bytes {self.offset} to {self.end}>"
+
+
+class Trace:
+    """A tree of what some bytes hold, up to the fault if there is one."""
+
+    __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "version")
+
+    def __init__(
+        self,
+        message_name: str,
+        version: int | None,
+        root: Node,
+        parts: Sequence[Node],
+        data: bytes,
+        *,
+        error: DecodeError | None,
+        canonical: "bool | Callable[[], bool]",
+    ) -> None:
+        self.message_name = message_name
+        self.version = version
+        self.root = root
+        self.parts = tuple(parts)
+        """The message itself, or the header and the body of a frame."""
+        self.data = data
+        self.error = error
+        """Why reading stopped, or None."""
+        self._canonical = canonical
+
+    @property
+    def canonical(self) -> bool:
+        """Whether writing the value gives the same bytes."""
+        if not isinstance(self._canonical, bool):
+            self._canonical = self._canonical()
+        return self._canonical
+
+    def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
+        """Take over what was found in bytes that were opened; the first error stays."""
+        if not canonical:
+            self._canonical = False
+        if self.error is None:
+            self.error = error
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as JSON-able values."""
+        return {**self.facts(), "root": self.root.to_json()}
+
+    def facts(self) -> dict[str, Any]:
+        """What `to_json` has but for the tree."""
+        error = self.error
+        return {
+            "message": self.message_name,
+            "version": self.version,
+            "size": len(self.data),
+            "canonical": self.canonical,
+            "error": error
+            and {
+                "message": error.message_name,
+                "version": error.version,
+                "path": error.path,
+                "offset": error.offset,
+                "found": error.found,
+                "expected": error.expected,
+            },
+        }
+
+    def _repr_html_(self) -> str:
+        from tagwire.explain.html import trace_table
+
+        return trace_table(self)
+
+    def __repr__(self) -> str:
+        return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
+
+
+def bytes_node(data: bytes, what: str) -> Node:
+    """Bytes that nobody reads, as a trace of their own; `what` is shown as their type."""
+    return Node(Spans.of_bytes(data, what), 0, "", data)
+
+
+def trace(
+    message: "type[Message] | Layout",
+    data: Any,
+    version: int | None = None,
+    *,
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """What `data` (any bytes-like object) holds, read as a version of a message class, or as a layout.
+
+    Bytes at fault raise nothing: the error is in `Trace.error`. Raises
+    UnsupportedVersionError for a version that the class lacks.
+    """
+    session = _Session(as_bytes(data), strict, limits)
+    if isinstance(message, Layout):
+        session.read(message, whole=True)
+        return session.trace(message.name, message.version)
+    if version is None:
+        raise TypeError(f"which version of {message.NAME}? trace({message.NAME}, data, version)")
+    session.read_message(message, version, whole=True)
+    return session.trace(message.NAME, version)
+
+
+def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
+    """What a request frame (header and body, without its size) holds; else as `trace`."""
+    session = _Session(as_bytes(data), strict, limits, frame="request")
+    try:
+        body, version = registry.request_class(session.data)
+    except DecodeError as error:
+        header = _header_before(registry.request_header, error.offset)
+        if header.root.items:
+            session.read(header, whole=False)
+        session.stop(error)
+        return session.trace("request", None)
+    session.read_message(registry.request_header, body.header_version(version), whole=False)
+    if version in body.VERSIONS:
+        session.read_message(body, version, whole=True)
+    elif session.error is None:
+        session.stop(_no_such_version(body, version, session.pos))
+    return session.trace(body.NAME, version)
+
+
+def trace_response(
+    registry: "Registry",
+    data: Any,
+    api_key: int,
+    version: int,
+    *,
+    strict: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Trace:
+    """What the frame of a response to a request with this API key and version holds; else as `trace`.
+
+    A response by which a peer says that it lacks the version (`Message.FALLBACK`)
+    is traced in the version that it is written in.
+    """
+    buf = as_bytes(data)
+    body = registry.response(api_key)
+    with suppress(DecodeError):  # the trace says where
+        version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
+    session = _Session(buf, strict, limits, frame="response")
+    session.read_message(registry.response_header, body.header_version(version), whole=False)
+    session.read_message(body, version, whole=True)
+    return session.trace(body.NAME, version)
+
+
+def _header_before(header: "type[Message]", offset: int) -> Layout:
+    """The fields that every version of a header begins with, as far as they end at `offset`."""
+    root = layout_of(header, header.VERSIONS.lowest).root
+    items = []
+    end = 0
+    for item in root.items:
+        end += item.type.minimum
+        if end > offset:
+            break
+        items.append(item)
+    return Layout(header.NAME, None, StructLayout(root.name, tuple(items)))
+
+
+def _no_such_version(body: "type[Message]", version: int, offset: int) -> DecodeError:
+    return DecodeError(
+        message_name=body.NAME,
+        version=version,
+        path="",
+        offset=offset,
+        found=f"a body of version {version}",
+        expected=f"one of the versions {body.VERSIONS}",
+    )
+
+
+class _Session:
+    """A layout, or those of a frame one behind the other, read into one tree until one fails."""
+
+    def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
+        self.data = data
+        self.strict = strict
+        self.limits = limits
+        self.spans = Spans(data)
+        self.recorder = Recorder(self.spans)
+        self.pos = 0
+        self.canonical = True
+        self.unsure: list[Callable[[], bool]] = []
+        """What tells whether parts are canonical whose tagged fields nobody has looked at."""
+        self.error: DecodeError | None = None
+        self.is_frame = bool(frame)
+        if frame:
+            self.recorder.open([], frame, 0)
+
+    def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
+        """Read one more, by the native engine if it has the version."""
+        layout = layout_of(message, version)
+        plan = message.serializer(version)
+        if self.error is None and not (hasattr(plan, "walk") and self.walk(layout, plan, whole=whole)):
+            self.read(layout, whole=whole)
+
+    def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
+        """Whether the native engine could read it; a fault counts where it is one for this session as well."""
+        before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
+        walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
+        if walk is None:
+            return False
+        if plan.span_kinds is None:
+            plan.span_kinds = kinds_of(layout, plan.span_types)
+        self.spans.kinds += plan.span_kinds
+        if walk.place is None:
+            self.pos = walk.end
+            if walk.has_known_tags:
+                data = self.data[start : walk.end]
+                self.unsure.append(lambda: plan.encode(plan.decode(data)) == data)
+            return True
+        if self.strict:
+            reader = LayoutReader(layout, self.data, limits=self.limits, recorder=self.recorder)
+            self.recorder.go_on(walk.open)
+            try:
+                read_on(reader, walk.place)
+            except DecodeError as error:
+                self.stop(error)
+                self.pos = reader.pos
+                return True
+        self.spans.truncate(before)
+        return False
+
+    def read(self, layout: Layout, *, whole: bool) -> None:
+        """Read one more by its layout, unless a fault has ended it all."""
+        if self.error is not None:
+            return
+        reader = LayoutReader(
+            layout, self.data, offset=self.pos, strict=self.strict, limits=self.limits, recorder=self.recorder
+        )
+        try:
+            reader.message(whole=whole)
+        except DecodeError as error:
+            self.stop(error, None if reader.packed_at is None else reader.fault_at)
+        self.pos = reader.pos
+        self.canonical = self.canonical and reader.canonical
+
+    def stop(self, error: DecodeError, within: int | None = None) -> None:
+        self.error = error
+        self.canonical = False
+        self.recorder.stop(error.offset, within)
+
+    def trace(self, name: str, version: int | None) -> Trace:
+        if self.is_frame and self.error is None:
+            self.recorder.close(self.pos)
+        root = Node(self.spans, 0, "", self.data)
+        parts = root.children if self.is_frame else [root]
+        canonical = (lambda: all(tell() for tell in self.unsure)) if self.canonical and self.unsure else self.canonical
+        return Trace(name, version, root, parts, self.data, error=self.error, canonical=canonical)

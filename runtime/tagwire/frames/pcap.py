@@ -1,0 +1,242 @@
+"""Frames out of network captures (pcap, pcapng), by scapy: it reads the files, and we put TCP's segments in order.
+
+A capture may lack packets: it begins or ends in the middle of a connection, was
+written by a machine that was too slow, or holds only the first bytes of each
+packet. Frames are found again behind such a gap (`tagwire.frames.tcp_frames`), and the
+gap is reported. A gap is known where the capture ends, where its connection
+begins again, or where too much waits for it. Needs the extra `pcap`.
+"""
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.extras import required
+from tagwire.frames.tcp_frames import DirectionFrames, Loss, RequestHeads, ResponseHeads
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frames"]
+
+MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
+"""How files of network captures begin: pcap in both byte orders, in microseconds and nanoseconds; pcapng."""
+
+_NUMBERS: Final = 1 << 32
+"""Sequence numbers of TCP; they begin again behind the last."""
+_WINDOW: Final = 1 << 30
+"""The most that TCP has on its way: what is further off was sent by another connection."""
+_WAITING: Final = 1 << 16
+_WAITING_BYTES: Final = 1 << 24
+"""Segments, and bytes of them, that may wait for one that was captured late."""
+
+
+class CaptureError(TagwireError):
+    """A file of captured traffic that can't be read."""
+
+
+class NetworkFrame(NamedTuple):
+    """A frame without its size, as it went over the network."""
+
+    connection: str
+    """The client's address and port, and the broker's."""
+    is_request: bool
+    data: bytes
+    time: float
+    """When its last segment came: milliseconds since 1970."""
+
+
+class NetworkGap(NamedTuple):
+    """A place in one direction of a connection where bytes are in no frame."""
+
+    connection: str
+    is_request: bool
+    missing: int
+    """Bytes that no packet of the capture has."""
+    skipped: int
+    """Captured bytes that are in no whole frame."""
+    reason: str
+    time: float
+    """When the segment behind it came, or the last one."""
+
+    def __str__(self) -> str:
+        side = "requests" if self.is_request else "responses"
+        found = f"{_bytes(self.missing)} missing, " if self.missing else ""
+        return f"gap in the {side}: {found}{_bytes(self.skipped)} left out: {self.reason}"
+
+
+class _Direction:
+    """One direction of a connection: its segments in order."""
+
+    def __init__(self, heads: RequestHeads | ResponseHeads, start: int | None = None) -> None:
+        """`start` is the sequence number of its first byte, None where the capture has not shown it."""
+        self._heads = heads
+        self._begin(start)
+
+    def _begin(self, start: int | None) -> None:
+        self.start = start
+        self._frames = DirectionFrames(self._heads, is_start=start is not None)
+        self._next = start
+        """The sequence number of the next byte; it goes on counting behind 2^32."""
+        self._waiting: list[tuple[int, int, bytes, float]] = []
+        """A heap: sequence number, which segment it is, its bytes and time."""
+        self._waiting_bytes = self._count = 0
+        self._time = 0.0
+
+    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | Loss, float]]:
+        """What is complete with this segment."""
+        if not data:
+            return
+        ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
+        if abs(ahead) > _WINDOW:
+            yield from self.close()
+            self._begin(None)
+            ahead = 0
+        if self._next is None:
+            self.start = self._next = sequence
+        self._count += 1
+        heappush(self._waiting, (self._next + ahead, self._count, data, time))
+        self._waiting_bytes += len(data)
+        yield from self._ready()
+        while len(self._waiting) > _WAITING or self._waiting_bytes > _WAITING_BYTES:
+            yield from self._jump()
+
+    def close(self) -> Iterator[tuple[bytes | Loss, float]]:
+        """What is behind gaps that nothing fills any more."""
+        while self._waiting:
+            yield from self._jump()
+        for each in self._frames.close():
+            yield each, self._time
+
+    def _ready(self) -> Iterator[tuple[bytes | Loss, float]]:
+        """What is complete with the segments that have nothing missing before them."""
+        assert self._next is not None
+        while self._waiting and self._waiting[0][0] <= self._next:
+            sequence, _, data, time = heappop(self._waiting)
+            self._waiting_bytes -= len(data)
+            new = data[self._next - sequence :]  # part of it may have been there before
+            if new:
+                self._next += len(new)
+                self._time = max(self._time, time)
+                for each in self._frames.feed(new):
+                    yield each, self._time
+
+    def _jump(self) -> Iterator[tuple[bytes | Loss, float]]:
+        """Over a gap, to the first segment that waits behind it."""
+        assert self._next is not None
+        first = self._waiting[0][0]
+        for each in self._frames.miss(first - self._next):
+            yield each, self._time
+        self._next = first
+        yield from self._ready()
+
+
+class _Connection:
+    """Both directions of a connection. Responses are known by the ids of the requests before them."""
+
+    def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
+        asked: dict[int, None] = {}
+        self._name = name
+        self._responses = ResponseHeads(asked)
+        self._sides = {True: _Direction(RequestHeads(asked, registry), start), False: _Direction(self._responses)}
+
+    def starts_at(self, start: int, *, is_request: bool) -> bool:
+        """Whether a direction begins with this number."""
+        return self._sides[is_request].start == start
+
+    def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
+        """The broker has taken the connection; what it said before was another one's."""
+        yield from self._events(self._sides[False].close(), is_request=False)
+        self._sides[False] = _Direction(self._responses, start)
+
+    def segment(
+        self, sequence: int, data: bytes, time: float, *, is_request: bool
+    ) -> Iterator[NetworkFrame | NetworkGap]:
+        """What is complete with this segment."""
+        return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
+
+    def close(self) -> Iterator[NetworkFrame | NetworkGap]:
+        """What is left of both directions; requests first, since their responses are known by them."""
+        for is_request, side in self._sides.items():
+            yield from self._events(side.close(), is_request=is_request)
+
+    def _events(
+        self, found: Iterator[tuple[bytes | Loss, float]], *, is_request: bool
+    ) -> Iterator[NetworkFrame | NetworkGap]:
+        for each, time in found:
+            if isinstance(each, Loss):
+                yield NetworkGap(self._name, is_request, *each, time)
+            else:
+                yield NetworkFrame(self._name, is_request, each, time)
+
+
+def network_frames(
+    file: "str | BinaryIO", port: int = 9092, registry: "Registry | None" = None
+) -> Iterator[NetworkFrame | NetworkGap]:
+    """The frames to and from a broker's port, out of a path or an open file, as each is complete.
+
+    Where bytes are in no frame there is a `NetworkGap`; frames behind one may come
+    late, so `time` has the order. With a registry the first request behind a gap is
+    told by the API keys and versions that it has, else by what is usual. Raises
+    CaptureError for a file that can't be read, MissingExtraError.
+    """
+    required("scapy", "pcap")
+    import scapy.layers.inet
+    import scapy.layers.inet6  # noqa: F401 (scapy reads the layers that were imported)
+    from scapy.error import Scapy_Exception
+    from scapy.utils import PcapReader
+
+    connections: dict[str, _Connection] = {}
+    try:
+        with PcapReader(file) as packets:
+            for packet in packets:
+                yield from _frames_of(packet, port, connections, registry)
+    except (OSError, EOFError, Scapy_Exception) as error:
+        raise CaptureError(f"can't be read as a network capture: {error}") from None
+    for connection in connections.values():
+        yield from connection.close()
+
+
+def _frames_of(
+    packet: Any, port: int, connections: dict[str, _Connection], registry: "Registry | None"
+) -> Iterator[NetworkFrame | NetworkGap]:
+    """What is complete with a packet."""
+    tcp = packet.getlayer("TCP")
+    if tcp is None or port not in (tcp.dport, tcp.sport):
+        return
+    is_request, sequence = tcp.dport == port, tcp.seq
+    name = _connection(packet, is_request)
+    if name is None:
+        return
+    if tcp.flags.S:  # a connection begins; its first byte has the next number
+        sequence = (sequence + 1) % _NUMBERS
+    connection = connections.get(name)
+    if connection is None:
+        connection = connections[name] = _Connection(name, registry, sequence if tcp.flags.S and is_request else None)
+    if tcp.flags.S and not connection.starts_at(sequence, is_request=is_request):
+        if is_request:
+            yield from connection.close()
+            connection = connections[name] = _Connection(name, registry, sequence)
+        else:
+            yield from connection.answer(sequence)
+    yield from connection.segment(sequence, _payload(tcp), float(packet.time) * 1000, is_request=is_request)
+
+
+def _connection(packet: Any, is_request: bool) -> str | None:
+    """The client's address and port, and the broker's; None for a packet that has no addresses."""
+    ip, tcp = packet.getlayer("IP") or packet.getlayer("IPv6"), packet.getlayer("TCP")
+    if ip is None:
+        return None
+    ends = (f"{ip.src}:{tcp.sport}", f"{ip.dst}:{tcp.dport}")
+    return " -> ".join(ends if is_request else reversed(ends))
+
+
+def _payload(tcp: Any) -> bytes:
+    """TCP's bytes, without what Ethernet pads short packets with."""
+    data, padding = bytes(tcp.payload), tcp.getlayer("Padding")
+    return data if padding is None else data[: len(data) - len(padding.load)]
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"

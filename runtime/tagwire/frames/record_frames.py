@@ -1,0 +1,169 @@
+"""How a message stands in a log record: the few bytes before it that say what it is.
+
+Records of Kafka's internal topics and of its metadata logs have no header.
+Three forms, each a layout of its own:
+
+    key        coordinator logs, the record's key: int16 record type, body in version 0
+    value      coordinator logs, the record's value: int16 version, body; its key says what it is
+    metadata   uvarint frame version (1), uvarint API key, uvarint version, body
+
+Record types repeat across the coordinators, so a reader is told the log. A
+tombstone is a coordinator record with a null value: it deletes what its key
+names, has no version, and is decoded to no message.
+Sources: Kafka's coordinator record serializers and KIP-631.
+"""
+
+from __future__ import annotations
+
+from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.frames.frame import Frame
+from tagwire.frames.registry import Registry, read_rest
+from tagwire.interpreter.reader import LayoutReader
+from tagwire.interpreter.writer import encode
+from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
+from tagwire.limits import Limits
+from tagwire.wire.buffers import as_bytes, held
+from tagwire.wire.types import WIRE_TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from tagwire.message.base import Message
+
+__all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_record", "encode_record"]
+
+COORDINATOR_LOGS: Final = ("group", "transaction", "share")
+METADATA_LOGS: Final = ("cluster", "remote-log")
+FRAME_VERSION: Final = 1
+KEY_VERSION: Final = 0
+"""Coordinator keys have this version alone."""
+NO_VERSION: Final = -1
+"""Of a tombstone."""
+
+
+def _frame(name: str, *items: Item) -> Layout:
+    return Layout(name, None, StructLayout(name, items))
+
+
+_INT16 = Fixed(WIRE_TYPES["int16"])
+_UVARINT = Varint(32, zigzag=False)
+_KEY = _frame("coordinator key", Item("record_type", _INT16))
+_VALUE = _frame("coordinator value", Item("version", _INT16))
+_METADATA = _frame(
+    "metadata record",
+    Item("frame_version", _UVARINT),
+    Item("api_key", _UVARINT),
+    Item("version", _UVARINT),
+)
+
+
+def encode_record(message: Message, version: int) -> bytes:
+    """`message` as a record of its log. Raises EncodeError, also for what is no record."""
+    body = message.encode(version)
+    if message.KIND == "coordinator-key":
+        return encode(_KEY, {"record_type": message.API_KEY}) + body
+    if message.KIND == "coordinator-value":
+        return encode(_VALUE, {"version": version}) + body
+    if message.KIND == "metadata":
+        fields = {"frame_version": FRAME_VERSION, "api_key": message.API_KEY, "version": version}
+        return encode(_METADATA, fields) + body
+    reason = f"is of kind {message.KIND}, which no log holds; expected coordinator-key, coordinator-value or metadata"
+    raise EncodeError(reason, message_name=message.NAME, version=version, path="")
+
+
+def decode_record(
+    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits, gc: bool
+) -> Frame:
+    """The record of a log; `Frame.header` is None.
+
+    In the coordinator logs ("group", "transaction", "share") `data` is a key
+    where `key` is None, and else the value that goes with it: `key` is then the
+    key's bytes or its message. A value of None is a tombstone: the Frame's
+    message is None, its version -1. Raises DecodeError (also for None where
+    there are no tombstones), UnsupportedVersionError, and TagwireError for a
+    log that there is not.
+    """
+    record = _Record(registry, data, log, strict, views, limits, gc)
+    if log in METADATA_LOGS:
+        return record.metadata()
+    if log not in COORDINATOR_LOGS:
+        from tagwire.text_format import near, shown
+
+        logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
+        raise TagwireError(f"{shown(log)} is no log; expected {', '.join(logs)}{near(log, logs)}")
+    if key is None:
+        return record.key()
+    if isinstance(key, bytes | bytearray | memoryview):
+        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits, gc=gc).message
+    if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
+        from tagwire.text_format import shown
+
+        raise TagwireError(f"{shown(key)} is no key of the {log} log; give its key's bytes or message")
+    if data is None:
+        return Frame(None, None, NO_VERSION)
+    return record.value(key)
+
+
+class _Record:
+    """One record's bytes, and how to read them."""
+
+    def __init__(
+        self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits, gc: bool
+    ) -> None:
+        self.registry = registry
+        self.data = data if data is None else held(data) if views else as_bytes(data)
+        self.log = log
+        self.strict = strict
+        self.views = views
+        self.limits = limits
+        self.gc = gc
+
+    def key(self) -> Frame:
+        frame, start = self.read(_KEY)
+        cls = self.known("coordinator-key", frame["record_type"], "record_type", 0)
+        return self.body(cls, KEY_VERSION, start)
+
+    def value(self, key: Message) -> Frame:
+        frame, start = self.read(_VALUE)
+        assert key.API_KEY is not None
+        return self.body(self.registry.find("coordinator-value", key.API_KEY, self.log), frame["version"], start)
+
+    def metadata(self) -> Frame:
+        frame, start = self.read(_METADATA)
+        if frame["frame_version"] != FRAME_VERSION:
+            raise self.unreadable(_METADATA, "frame_version", 0, str(frame["frame_version"]), str(FRAME_VERSION))
+        cls = self.known("metadata", frame["api_key"], "api_key", 1)
+        return self.body(cls, frame["version"], start)
+
+    def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
+        """The bytes before the body, and where it begins."""
+        if self.data is None:
+            raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
+        reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
+        return reader.message(whole=False), reader.pos
+
+    def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
+        """The class of a record type that the bytes name."""
+        from tagwire.frames.registry import UnknownMessageError
+
+        try:
+            return self.registry.find(kind, api_key, self.log)
+        except UnknownMessageError:
+            layout = _KEY if kind == "coordinator-key" else _METADATA
+            keys = self.registry.keys(kind, self.log)
+            raise self.unreadable(
+                layout, path, offset, f"{api_key}", f"a record type of the {self.log} log: {keys}"
+            ) from None
+
+    def body(self, cls: type[Message], version: int, start: int) -> Frame:
+        if version not in cls.VERSIONS:
+            raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+        how: dict[str, Any] = {"strict": self.strict, "views": self.views, "limits": self.limits, "gc": self.gc}
+        message = read_rest(cls, self.data, version, start, **how)
+        return Frame(None, message, version)
+
+    def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:
+        return DecodeError(
+            message_name=layout.name, version=None, path=path, offset=offset, found=found, expected=expected
+        )

@@ -1,0 +1,416 @@
+"""The messages of a package by name and by API key, and whole frames of them.
+
+A generated package has one `Registry`. It loads a message's module when the
+message is asked for, so that a program pays for what it uses. A frame is what
+stands between two int32 sizes on a connection: a header and a body; which
+header goes with which body, the message classes say (`Message.header_version`).
+Records, which have no header, are framed by `tagwire.frames.record_frames`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.frames.frame import Frame
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.wire.buffers import as_bytes, held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tagwire.frames.releases import Spans
+    from tagwire.message.base import Message
+
+__all__ = ["Registry", "UnknownMessageError"]
+
+Index = dict[str, tuple[str, str, "int | None", str]]
+"""By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
+
+
+class UnknownMessageError(TagwireError, LookupError):
+    """A name, an API key or a record type that the registry has no message for."""
+
+
+class Registry:
+    """The message classes of one package; iterates over their names, in order.
+
+    `aliases` are older names of messages: `registry[alias]`, `alias in registry`
+    and attributes of the package know them, `names()` and iteration do not.
+    `registers` are the classes of constants that the package has beside its
+    messages, with their modules.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        index: Index,
+        *,
+        aliases: dict[str, str] | None = None,
+        registers: dict[str, str] | None = None,
+    ) -> None:
+        self._package = package
+        self.registers = registers or {}
+        self._index = index
+        self._aliases = aliases or {}
+        self._by_key: dict[tuple[str, str, int], str] = {}
+        for name, (_, kind, api_key, component) in index.items():
+            if api_key is not None:
+                self._by_key[kind, _scope(kind, component), api_key] = name
+
+    # ------------------------------------------------------------ the classes
+
+    def names(self) -> list[str]:
+        """Every message name, sorted."""
+        return sorted(self._index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index or name in self._aliases
+
+    def __getitem__(self, name: str) -> type[Message]:
+        """The class of a message, by its name or an older one. Raises UnknownMessageError."""
+        name = self._aliases.get(name, name)
+        if name not in self._index:
+            from tagwire.text_format import near
+
+            raise UnknownMessageError(f"{self._package} has no message {name!r}{near(name, list(self._index))}")
+        module = import_module(f"{self._package}.{self._index[name][0]}")
+        found: type[Message] = getattr(module, name)
+        return found
+
+    def attribute(self, name: str) -> Any:
+        """An attribute of the package, imported now: a message's class, a register, the module of one, or `ApiKey`.
+
+        The `__getattr__` of generated packages. Raises AttributeError.
+        """
+        if name in self:
+            return self[name]
+        if name == "ApiKey":
+            return import_module(f"{self._package}.api_key").ApiKey
+        if name in self.registers:
+            return getattr(import_module(f"{self._package}.{self.registers[name]}"), name)
+        if name in self.registers.values() or any(module == name for module, *_ in self._index.values()):
+            return import_module(f"{self._package}.{name}")
+        raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+
+    def request(self, api_key: int) -> type[Message]:
+        """The request of an API. Raises UnknownMessageError."""
+        return self.find("request", api_key)
+
+    def response(self, api_key: int) -> type[Message]:
+        """The response of an API. Raises UnknownMessageError."""
+        return self.find("response", api_key)
+
+    def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
+        """The message of a kind with an API key; `component` where it is a record's, since those keys repeat.
+
+        Raises UnknownMessageError.
+        """
+        name = self._by_key.get((kind, _scope(kind, component), api_key))
+        if name is None:
+            where = f" of component {component!r}" if component else ""
+            keys = self.keys(kind, component)
+            raise UnknownMessageError(f"{self._package} has no {kind}{where} with API key {api_key}; it has {keys}")
+        return self[name]
+
+    def keys(self, kind: str, component: str = "") -> str:
+        """The API keys that `find` knows, as a text."""
+        from tagwire.text_format import ranges
+
+        scope = _scope(kind, component)
+        return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
+
+    @property
+    def request_header(self) -> type[Message]:
+        """The class of the headers of requests."""
+        return self._header_class("RequestHeader")
+
+    @property
+    def response_header(self) -> type[Message]:
+        """The class of the headers of responses."""
+        return self._header_class("ResponseHeader")
+
+    def _header_class(self, name: str) -> type[Message]:
+        if name not in self:
+            raise UnknownMessageError(
+                f"{self._package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
+                f"messages alone, or add a spec of type header named {name}"
+            )
+        return self[name]
+
+    def releases(self, name: str) -> dict[int, Spans]:
+        """For each version of a message, the releases that have it: see `tagwire.frames.releases`.
+
+        Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
+        """
+        from tagwire.frames.releases import parse_releases
+
+        name = self[name].NAME
+        try:
+            module = import_module(f"{self._package}.releases")
+        except ModuleNotFoundError:
+            return {}
+        texts: dict[str, str] = module.RELEASES
+        return parse_releases(texts[name]) if name in texts else {}
+
+    def aliases(self) -> dict[str, str]:
+        """Older names of messages, each with the name of today."""
+        return dict(self._aliases)
+
+    def __repr__(self) -> str:
+        return f"<registry of {self._package}: {len(self)} messages>"
+
+    # ------------------------------------------------------------ requests
+
+    def encode_request(
+        self,
+        message: Message,
+        version: int,
+        *,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+        header: Message | None = None,
+    ) -> bytes:
+        """Header and body of a request, without the size before them.
+
+        Either `header`, which keeps its unknown tags, or its fields:
+        `correlation_id` (0 if not given) and `client_id` (None is written as null).
+        Raises EncodeError, also for a header that names another API or version.
+        """
+        _check_kind(message, version, "request")
+        header_version = message.header_version(version)
+        if header is None:
+            fields = {"request_api_key": message.API_KEY, "request_api_version": version}
+            ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
+            header = _header(message, version, self.request_header, fields, **ids)
+        else:
+            _refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
+            _check_class(message, version, header, self.request_header)
+            _check_header(message, version, header)
+        return header.encode(header_version) + message.encode(version)
+
+    def request_class(self, data: Any) -> tuple[type[Message], int]:
+        """Class and version of the request in a frame: its first four bytes, which no header version moves.
+
+        The version need not be one that the class has. Raises DecodeError.
+        """
+        header = self.request_header
+        head = as_bytes(data)[:4]
+        if len(head) < 4:
+            header.decode_from(head, header.VERSIONS.lowest)  # says what is missing
+        api_key = int.from_bytes(head[:2], "big", signed=True)
+        version = int.from_bytes(head[2:], "big", signed=True)
+        if ("request", "", api_key) not in self._by_key:
+            raise _unreadable(
+                "RequestHeader", None, "request_api_key", 0, f"API key {api_key}", f"one of {self.keys('request')}"
+            )
+        if version < 0:
+            raise _unreadable(
+                "RequestHeader", None, "request_api_version", 2, f"version {version}", "a version from 0 on"
+            )
+        return self.request(api_key), version
+
+    def decode_header(
+        self,
+        data: Any,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> tuple[Any, int]:
+        """The header of a request frame, and where the body begins.
+
+        Works for versions that the request lacks, so that a broker can answer them.
+        Raises DecodeError.
+        """
+        cls, version = self.request_class(data)
+        header_version = cls.header_version(version)
+        return self.request_header.decode_from(data, header_version, strict=strict, views=views, limits=limits, gc=gc)
+
+    def decode_request(
+        self,
+        data: Any,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame:
+        """The request in a frame without its size; `strict` and what follows it are those of `Message.decode`.
+
+        Raises DecodeError, whose offset counts from the start of the frame, and
+        UnsupportedVersionError (`decode_header` still reads such a frame's header).
+        """
+        data = held(data) if views else as_bytes(data)
+        header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
+        cls, version = self.request_class(data)
+        message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+        return Frame(header, message, version)
+
+    # ------------------------------------------------------------ responses
+
+    def encode_response(
+        self,
+        message: Message,
+        version: int,
+        *,
+        correlation_id: int | None = None,
+        header: Message | None = None,
+    ) -> bytes:
+        """Header and body of a response, without the size before them.
+
+        Either `header`, which keeps its unknown tags, or `correlation_id` (0 if
+        not given). Raises EncodeError.
+        """
+        _check_kind(message, version, "response")
+        header_version = message.header_version(version)
+        if header is None:
+            header = _header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
+        else:
+            _refuse_both(message, version, correlation_id=correlation_id)
+            _check_class(message, version, header, self.response_header)
+        return header.encode(header_version) + message.encode(version)
+
+    def decode_response(
+        self,
+        data: Any,
+        api_key: int,
+        version: int,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame:
+        """The response, in a frame without its size, to a request of this API and version.
+
+        Where the response has a fallback (`Message.FALLBACK`: a broker that lacks
+        the version of an ApiVersionsRequest answers in version 0, with error 35),
+        `Frame.version` says in which version the answer came. Raises DecodeError,
+        whose offset counts from the start of the frame, and UnsupportedVersionError.
+        """
+        cls = self.response(api_key)
+        data = held(data) if views else as_bytes(data)
+
+        def read(version: int) -> Frame:
+            header_version = cls.header_version(version)
+            header, start = self.response_header.decode_from(
+                data, header_version, strict=strict, views=views, limits=limits, gc=gc
+            )
+            message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+            return Frame(header, message, version)
+
+        try:
+            return read(version)
+        except (DecodeError, UnsupportedVersionError):
+            if cls.FALLBACK is None:
+                raise
+            fallback_version, error_code = cls.FALLBACK
+            try:
+                frame = read(fallback_version)
+            except DecodeError:
+                pass
+            else:
+                if getattr(frame.message, cls.FIELDS[0].name) == error_code:
+                    return frame
+            raise
+
+    # ------------------------------------------------------------ records
+
+    def encode_record(self, message: Message, version: int) -> bytes:
+        """A record as it stands in its log: see `tagwire.frames.record_frames`."""
+        from tagwire.frames.record_frames import encode_record
+
+        return encode_record(message, version)
+
+    def decode_record(
+        self,
+        data: Any,
+        log: str,
+        key: Any = None,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame:
+        """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
+        from tagwire.frames.record_frames import decode_record
+
+        return decode_record(self, data, log, key, strict=strict, views=views, limits=limits, gc=gc)
+
+
+def read_rest(
+    cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
+) -> Message:
+    """The message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
+    message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+    left = memoryview(data).nbytes - end
+    if left and strict:
+        found = f"{left} byte{'' if left == 1 else 's'} after the message"
+        raise _unreadable(cls.NAME, version, "", end, found, "its end")
+    return message
+
+
+def _scope(kind: str, component: str) -> str:
+    """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
+    return "" if kind in ("request", "response") else component
+
+
+def _header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
+    """A header of these fields; that of a protocol of one's own may lack the optional ones, unless they are given."""
+    for name, value in optional.items():
+        if name in cls.__slots__:
+            fields[name] = value
+        elif value:
+            raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
+    return cls(**fields)
+
+
+def _check_kind(message: Any, version: int, kind: str) -> None:
+    found = getattr(message, "KIND", None)
+    if found is None:
+        from tagwire.text_format import shown
+
+        raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
+    if found != kind:
+        raise _refusal(message, version, f"is a {found}, not a {kind}")
+
+
+def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
+    if not isinstance(header, expected):
+        raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
+
+
+def _check_header(message: Message, version: int, header: Any) -> None:
+    facts = (
+        ("request_api_key", "API key", header.request_api_key, message.API_KEY),
+        ("request_api_version", "version", header.request_api_version, version),
+    )
+    for path, what, stated, actual in facts:
+        if stated != actual:
+            reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
+            raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
+
+
+def _refuse_both(message: Message, version: int, **fields: object) -> None:
+    for name, value in fields.items():
+        if value is not None:
+            raise _refusal(message, version, f"both header and {name} are given; the header holds the {name}")
+
+
+def _refusal(message: Message, version: int, reason: str) -> EncodeError:
+    return EncodeError(reason, message_name=message.NAME, version=version, path="")
+
+
+def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
+    return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

@@ -1,0 +1,297 @@
+"""The frames in one direction of a TCP connection, some of whose bytes may be missing from a capture.
+
+Sizes lead from frame to frame as long as no byte is missing. Behind a gap the
+size of the frame that it damaged may still say where the next one begins. Else
+the next frame is searched for: a size, behind it a head that a request or a
+response of this connection can have, and behind the frame either another such
+head or the end of a segment. What is left out is reported as a `Loss`.
+
+The search looks at each byte once, and keeps no more than a frame may hold.
+"""
+
+import re
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import DecodeError
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = ["DirectionFrames", "Loss", "RequestHeads", "ResponseHeads"]
+
+_SIZE: Final = 4
+_APIS: Final = 1 << 10
+_VERSIONS: Final = 1 << 6
+"""API keys and versions that a request may have where no registry says which there are."""
+
+
+class Loss(NamedTuple):
+    """Bytes of a direction that are in no frame."""
+
+    missing: int
+    """Bytes that no packet of the capture has."""
+    skipped: int
+    """Captured bytes up to the next whole frame."""
+    reason: str
+
+
+class RequestHeads:
+    """What the first bytes of a request look like: a size, an API key and a version that the registry has."""
+
+    width: Final = 12
+    pattern: Final = re.compile(rb"(?=[\x00-\x06][\s\S]{3}[\x00-\x7f][\s\S]\x00[\s\S]{5})")
+
+    def __init__(self, asked: dict[int, None], registry: "Registry | None") -> None:
+        self._asked = asked
+        self._registry = registry
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a head that holds hardly stands in other bytes by chance."""
+        return self._registry is not None
+
+    def holds(self, data: bytes | bytearray, at: int) -> bool:
+        """Whether a request can begin here."""
+        if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
+            return False
+        key = int.from_bytes(data[at + 4 : at + 6], "big", signed=True)
+        version = int.from_bytes(data[at + 6 : at + 8], "big", signed=True)
+        if self._registry is None:
+            return 0 <= key < _APIS and 0 <= version < _VERSIONS
+        try:
+            return version in self._registry.request(key).VERSIONS
+        except LookupError:  # UnknownMessageError
+            return False
+
+    def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
+        """Whether a request can begin at `behind`, after the one at `at`."""
+        return self.holds(data, behind)
+
+    def take(self, frame: bytes) -> None:
+        """Note a request: its response has its correlation id."""
+        if len(frame) >= 8:
+            number = _int32(frame, 4)
+            self._asked.pop(number, None)  # used again: it is the last that was asked
+            self._asked[number] = None
+
+
+class ResponseHeads:
+    """What the first bytes of a response look like: a size, and the correlation id of a request that waits for it.
+
+    Where no request of the connection was captured, ids that ascend.
+    """
+
+    width: Final = 8
+    pattern: Final = re.compile(rb"(?=[\x00-\x06][\s\S]{3}[\x00-\x7f][\s\S]{3})")
+
+    def __init__(self, asked: dict[int, None]) -> None:
+        self._asked = asked
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a head that holds hardly stands in other bytes by chance."""
+        return bool(self._asked)
+
+    def holds(self, data: bytes | bytearray, at: int) -> bool:
+        """Whether a response can begin here."""
+        if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
+            return False
+        number = _int32(data, at + _SIZE)
+        return number in self._asked if self._asked else number >= 0
+
+    def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
+        """Whether a response can begin at `behind`, after the one at `at`."""
+        first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
+        return self.holds(data, behind) and (second != first if self._asked else 0 < second - first < _APIS)
+
+    def take(self, frame: bytes) -> None:
+        """Note a response: no other has its correlation id."""
+        self._asked.pop(_int32(frame, 0), None)
+
+
+Heads = RequestHeads | ResponseHeads
+
+
+class _Search:
+    """Where the next frame begins, in bytes of which nobody knows where one does."""
+
+    def __init__(self, heads: Heads) -> None:
+        self.data = bytearray()
+        self.dropped = 0
+        """Bytes before `data`, in which no frame begins."""
+        self._heads = heads
+        self._checked = 0
+        self._waiting: list[tuple[int, int]] = []
+        """A heap: end and begin of what may be a frame and is not decided yet."""
+        self._trimmed = 1 << 20
+
+    def feed(self, data: bytes | bytearray) -> int | None:
+        """Take some more bytes; where in `data` the first frame begins that holds, None where there is none yet."""
+        self.data += data
+        found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
+        return self._new() if found is None else found
+
+    def close(self) -> int | None:
+        """No more bytes follow here; the first frame that is whole."""
+        return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
+
+    def _decidable(self) -> Iterator[tuple[int, int]]:
+        """Those that can be decided now; they wait no longer."""
+        later = []
+        while self._waiting and self._waiting[0][0] <= len(self.data):
+            end, at = heappop(self._waiting)
+            if self._is_decidable(end):
+                yield end, at
+            else:
+                later.append((end, at))
+        for each in later:
+            heappush(self._waiting, each)
+
+    def _is_decidable(self, end: int) -> bool:
+        """Whether a segment ends where the frame does, or the next head is there."""
+        return end == len(self.data) or end + self._heads.width <= len(self.data)
+
+    def _is_frame(self, at: int, end: int) -> bool:
+        return end == len(self.data) or self._heads.follows(self.data, at, end)
+
+    def _new(self) -> int | None:
+        """The first frame in the bytes that were not looked at before."""
+        last = len(self.data) - self._heads.width
+        for match in self._heads.pattern.finditer(self.data, self._checked):
+            at = match.start()
+            if not self._heads.holds(self.data, at):
+                continue
+            end = at + _SIZE + _int32(self.data, at)
+            if not self._is_decidable(end):
+                heappush(self._waiting, (end, at))
+            elif self._is_frame(at, end):
+                return at
+        self._checked = max(self._checked, last + 1)
+        self._trim()
+        return None
+
+    def _trim(self) -> None:
+        """Let go of what no frame can begin in; only now and then, since it asks all that may be one."""
+        if self._waiting and len(self.data) < self._trimmed:
+            return
+        first = min((at for _, at in self._waiting), default=self._checked)
+        del self.data[:first]
+        self.dropped += first
+        self._checked -= first
+        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # stays a heap
+        self._trimmed = max(2 * len(self.data), 1 << 20)
+
+
+class DirectionFrames:
+    """Bytes of a direction in their order, and how many are missing, to frames and losses."""
+
+    def __init__(self, heads: Heads, *, is_start: bool) -> None:
+        """With `is_start` the first byte is the first of the connection, else of whatever was captured first."""
+        self._heads = heads
+        self._splitter = FrameSplitter()
+        self._is_start = is_start
+        self._search: _Search | None = None
+        self._skip: int | None = None
+        """Bytes up to the end of a frame that a gap has damaged."""
+        self._missing = self._skipped = 0
+        self._reason = ""
+
+    def feed(self, data: bytes) -> Iterator[bytes | Loss]:
+        """The frames that are whole with these bytes."""
+        if not self._is_start:
+            self._is_start = True
+            if len(data) < self._heads.width or not (self._heads.is_sure and self._heads.holds(data, 0)):
+                self._begin_search("the capture begins within a frame")
+        if self._skip is not None:
+            damaged = data[: self._skip]
+            self._skipped += len(damaged)
+            self._skip -= len(damaged)
+            if self._skip:
+                return
+            self._skip = None
+            data = data[len(damaged) :]
+            yield from self._told()
+        yield from self._feed(data)
+
+    def miss(self, count: int) -> Iterator[bytes | Loss]:
+        """So many bytes are missing here; what is whole before them."""
+        yield from self._settle()
+        self._missing += count
+        self._reason = self._reason or "packets are missing from the capture"
+        if self._search is not None:
+            self._restart(self._search)
+            return
+        if self._skip is None and self._splitter.pending >= _SIZE:
+            self._skip = _SIZE + _int32(self._splitter.rest(), 0) - self._splitter.pending
+        self._skipped += self._splitter.pending
+        self._splitter = FrameSplitter()
+        if self._skip is not None and count <= self._skip:
+            self._skip -= count
+        else:
+            self._skip = None
+            self._begin_search(self._reason)
+
+    def close(self) -> Iterator[bytes | Loss]:
+        """No more bytes follow; what is left."""
+        yield from self._settle()
+        if self._search is not None:
+            self._restart(self._search)
+        elif self._splitter.pending:
+            self._skipped += self._splitter.pending
+            self._reason = self._reason or "the capture ends within a frame"
+        yield from self._told()
+
+    def _feed(self, data: bytes | bytearray) -> Iterator[bytes | Loss]:
+        while data:
+            if self._search is not None:
+                at = self._search.feed(data)
+                if at is None:
+                    return
+                data = self._found(self._search, at)
+                yield from self._told()
+            self._splitter.feed(data)
+            data = b""
+            try:
+                for frame in self._splitter:
+                    self._heads.take(frame)
+                    yield frame
+            except DecodeError as error:  # of a size: the next frame may begin behind its first byte
+                data = self._splitter.rest()[1:]
+                self._skipped += 1
+                self._splitter = FrameSplitter()
+                self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
+
+    def _settle(self) -> Iterator[bytes | Loss]:
+        """Where frames are searched for, those that are whole though nothing stands behind them."""
+        while self._search is not None and (at := self._search.close()) is not None:
+            data = self._found(self._search, at)
+            yield from self._told()
+            yield from self._feed(data)
+
+    def _begin_search(self, reason: str) -> None:
+        self._search = _Search(self._heads)
+        self._reason = reason
+
+    def _restart(self, search: _Search) -> None:
+        """Search behind a gap: what is before it holds no frame."""
+        self._skipped += search.dropped + len(search.data)
+        self._search = _Search(self._heads)
+
+    def _found(self, search: _Search, at: int) -> bytearray:
+        """The search has ended: the bytes from where a frame begins."""
+        self._skipped += search.dropped + at
+        self._search = None
+        return search.data[at:]
+
+    def _told(self) -> Iterator[Loss]:
+        if self._missing or self._skipped:
+            yield Loss(self._missing, self._skipped, self._reason)
+        self._missing = self._skipped = 0
+        self._reason = ""
+
+
+def _int32(data: bytes | bytearray, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "big", signed=True)

@@ -1,0 +1,313 @@
+"""What unknown bytes may be: every message of a package tried on them, the likeliest first.
+
+A request says in its first bytes what it is; a response and a message alone
+do not, so all of them are tried: what reads strictly to the last byte may be
+it. Often several do. `plausibility` says which of the readings has the likelier
+values, and the distance of the first to the second says how far to trust it.
+Record batches have checksums, so they are told with certainty.
+
+Versions of a message that read the same value out of the bytes are one
+candidate: nobody can tell them apart.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from math import log2
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
+from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.guessing.plausibility import CHECKED, cost_of
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.wire.buffers import as_bytes
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+__all__ = ["CLEARLY", "KINDS", "Candidate", "Guess", "guess"]
+
+KINDS: Final = ("request", "response", "batches", "message")
+"""What bytes may be: a request or response with its header, record batches, a message alone."""
+
+CLEARLY: Final = 16.0
+"""Bits by which the first candidate must be ahead of the second to be named alone: some 65,000 times as likely."""
+
+_ALONE: Final = 30.0
+"""How much rarer messages without a header are than frames, in bits."""
+_FAULT: Final = 24.0
+"""What a fault costs, beside the bytes behind it that nobody could read."""
+_SMALLEST_BATCH: Final = 26
+"""Bytes of an empty message of the oldest format, at offset 0."""
+_HIGHEST_MAGIC: Final = 2
+_BEST_PARTS: Final = 3
+_PARTS_TRIED: Final = 1 << 16
+"""Bytes of input above which nothing is looked for that reads in part only."""
+
+
+class Candidate:
+    """One thing that the bytes may be. Versions that read them alike are one candidate."""
+
+    __slots__ = ("bits", "kind", "message", "name", "traces", "versions", "whole", "why")
+
+    def __init__(
+        self,
+        kind: str,
+        message: "type[Message] | None",
+        versions: Sequence[int],
+        traces: Sequence[Trace],
+        bits: float,
+        why: Sequence[str],
+    ) -> None:
+        self.kind = kind
+        """One of `KINDS`."""
+        self.message = message
+        """The class; None for record batches, and for a header that names none."""
+        self.versions = tuple(versions)
+        """Those that read the bytes alike, ascending; the traces are of the last."""
+        self.traces = tuple(traces)
+        """What it reads, byte by byte; several for record batches, a batch each."""
+        self.bits = bits
+        """What the reading costs: less is likelier; with 8 bits for each byte it explains nothing."""
+        self.why = tuple(why)
+        """What speaks for it, and against it, in words."""
+        self.name = message.NAME if message is not None else self.traces[0].message_name
+        self.whole = all(each.error is None for each in self.traces)
+        """Whether it reads every byte, strictly."""
+
+    @property
+    def version(self) -> int | None:
+        """The version that is shown: the highest that reads the bytes like this."""
+        return self.versions[-1] if self.versions else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the traces, as JSON-able values."""
+        return {
+            "kind": self.kind,
+            "message": self.name,
+            "versions": list(self.versions),
+            "whole": self.whole,
+            "bits": round(self.bits, 1),
+            "why": list(self.why),
+        }
+
+    def __repr__(self) -> str:
+        versions = f" v{'/'.join(map(str, self.versions))}" if self.versions else ""
+        return f"<{self.kind} {self.name}{versions}: {self.bits:.0f} bits{'' if self.whole else ', in part'}>"
+
+
+class Guess:
+    """What some bytes may be, the likeliest first."""
+
+    __slots__ = ("candidates", "size")
+
+    def __init__(self, candidates: Sequence[Candidate], size: int) -> None:
+        self.candidates = tuple(candidates)
+        self.size = size
+        """Bytes of the input."""
+
+    @property
+    def best(self) -> Candidate | None:
+        """The likeliest, None where there is none at all."""
+        return self.candidates[0] if self.candidates else None
+
+    @property
+    def clear(self) -> Candidate | None:
+        """The likeliest if it is whole, costs less than the bytes themselves, and is ahead by `CLEARLY`; else None."""
+        first, *others = self.candidates or (None,)
+        if first is None or not first.whole or first.bits >= self.size * 8:
+            return None
+        return first if not others or others[0].bits - first.bits >= CLEARLY else None
+
+    def __repr__(self) -> str:
+        return f"<guess: {', '.join(map(repr, self.candidates[:3])) or 'nothing'}>"
+
+
+def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
+    """What `data` (any bytes-like object, without the size of a frame) may be, of the messages of `registry`.
+
+    Candidates read every byte strictly, and stand in the order of what their
+    values cost. The request that the header names is one even if it reads in
+    part; other readings in part are looked for only where there is no whole one.
+    Raises nothing for any bytes; ValueError for a kind that is not in `KINDS`.
+    """
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        raise ValueError(f"{unknown[0]!r} is none of the kinds {', '.join(KINDS)}")
+    work = _Work(registry, as_bytes(data), limits)
+    ways: dict[str, Callable[[], Iterator[Candidate]]] = {
+        "request": work.requests,
+        "response": work.responses,
+        "batches": work.batches,
+        "message": work.messages,
+    }
+    found = [each for kind in KINDS if kind in kinds for each in ways[kind]()]
+    if not any(each.whole for each in found):
+        found += [each for kind in ("response", "message") if kind in kinds for each in work.parts(kind)]
+    return Guess(sorted(found, key=lambda each: each.bits), len(work.data))
+
+
+Reader = Callable[["type[Message]", int], Any]
+
+
+class _Work:
+    """The same bytes tried as everything."""
+
+    def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
+        self.registry = registry
+        self.data = data
+        self.limits = limits
+        self.names = [name for name in registry.names() if registry[name].KIND != "format"]
+        known = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
+        self.error_name = known
+
+    # ------------------------------------------------------------ whole readings
+
+    def requests(self) -> Iterator[Candidate]:
+        """The request that the header names, as far as it reads."""
+        if "RequestHeader" not in self.registry:
+            return
+        try:
+            message, version = self.registry.request_class(self.data)
+        except DecodeError:
+            return
+        seen = trace_request(self.registry, self.data, limits=self.limits)
+        if seen.error is not None and not _is_past_header(seen):
+            return
+        facts = [f"the header names API key {message.API_KEY} and version {version}"]
+        yield self.candidate("request", message, [version] if version in message.VERSIONS else [], seen, 0.0, facts)
+
+    def responses(self) -> Iterator[Candidate]:
+        """Every response that reads to the last byte."""
+        if "ResponseHeader" not in self.registry:
+            return
+        classes = self.classes("response")
+        prior = log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
+        for message in classes:
+            for versions, seen in self.alike(message, self.as_response, self.trace_response):
+                yield self.candidate("response", message, versions, seen, prior, [])
+
+    def messages(self) -> Iterator[Candidate]:
+        """Every message that reads to the last byte without a header."""
+        classes = self.classes()
+        prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
+        for message in classes:
+            for versions, seen in self.alike(message, self.as_message, self.trace_message):
+                yield self.candidate("message", message, versions, seen, prior, [])
+
+    def batches(self) -> Iterator[Candidate]:
+        """Record batches, up to the first at fault."""
+        from tagwire.records.tracing import trace_batches
+
+        if len(self.data) < _SMALLEST_BATCH:
+            return
+        try:
+            seen = list(trace_batches(self.data, limits=self.limits))
+        except TagwireError:
+            return  # a library is missing that checksums need
+        whole = sum(each.error is None for each in seen)
+        bits = CHECKED
+        if (fault := seen[-1].error) is not None:
+            if not (whole or _is_like_a_batch(self.data)):
+                return
+            bits += _FAULT + 8.0 * len(seen[-1].data)
+            facts = [f"behind {_count(whole, 'whole batch')}: found {fault.found}, expected {fault.expected}"]
+        else:
+            facts = [_count(whole, "batch"), "the checksums agree"]
+        yield Candidate("batches", None, (), seen, bits, facts)
+
+    # ------------------------------------------------------------ readings in part
+
+    def parts(self, kind: str) -> Iterator[Candidate]:
+        """The three that come furthest, where nothing reads it all."""
+        if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
+            return
+        see = self.trace_response if kind == "response" else self.trace_message
+        prior = 0.0 if kind == "response" else _ALONE
+        found = [
+            self.candidate(kind, message, [version], see(message, version), prior, [])
+            for message in self.classes("response" if kind == "response" else None)
+            for version in message.VERSIONS
+        ]
+        yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
+
+    # ------------------------------------------------------------ what they share
+
+    def classes(self, kind: str | None = None) -> "list[type[Message]]":
+        """The messages of a kind, or all but headers."""
+        found = (self.registry[name] for name in self.names)
+        return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
+
+    def alike(
+        self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
+    ) -> Iterator[tuple[list[int], Trace]]:
+        """The versions that read every byte, those that read the same value together."""
+        groups: list[tuple[Any, list[int]]] = []
+        for version in message.VERSIONS:
+            try:
+                value = read(message, version)
+            except (DecodeError, UnsupportedVersionError):
+                continue
+            for known, versions in groups:
+                if known == value:
+                    versions.append(version)
+                    break
+            else:
+                groups.append((value, [version]))
+        for _, versions in groups:
+            seen = see(message, versions[-1])
+            if seen.error is None:
+                yield versions, seen
+
+    def as_response(self, message: "type[Message]", version: int) -> Any:
+        assert message.API_KEY is not None, "a response has an API key"
+        frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
+        if frame.version != version:
+            raise UnsupportedVersionError(message.NAME, version, "that of the fallback, which is tried by itself")
+        return frame.header, frame.message
+
+    def as_message(self, message: "type[Message]", version: int) -> Any:
+        return message.decode(self.data, version, limits=self.limits)
+
+    def trace_response(self, message: "type[Message]", version: int) -> Trace:
+        assert message.API_KEY is not None, "a response has an API key"
+        return trace_response(self.registry, self.data, message.API_KEY, version, limits=self.limits)
+
+    def trace_message(self, message: "type[Message]", version: int) -> Trace:
+        return trace(message, self.data, version, limits=self.limits)
+
+    def candidate(
+        self,
+        kind: str,
+        message: "type[Message]",
+        versions: Sequence[int],
+        seen: Trace,
+        prior: float,
+        facts: Sequence[str],
+    ) -> Candidate:
+        bits = prior + cost_of(seen, self.error_name, self.limits) + (_FAULT if seen.error else 0.0)
+        return Candidate(kind, message, versions, [seen], bits, [*facts, *_facts(seen)])
+
+
+def _is_like_a_batch(data: bytes) -> bool:
+    """Whether offset, length and magic byte are those of a batch of Kafka's formats; few other bytes have that."""
+    offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
+    return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
+
+
+def _is_past_header(seen: Trace) -> bool:
+    """Whether a request in part has at least its header."""
+    return len(seen.parts) > 1 or (bool(seen.parts) and seen.parts[0].complete)
+
+
+def _facts(seen: Trace) -> list[str]:
+    size = len(seen.data)
+    if seen.error is not None:
+        place = f"{seen.error.path} at byte" if seen.error.path else "byte"
+        return [f"stops at {place} {seen.error.offset} of {size}: found {seen.error.found}"]
+    if not seen.canonical:
+        return [f"reads all {_count(size, 'byte')}, but writing the value gives other bytes"]
+    return [f"reads all {_count(size, 'byte')}, and writing the value gives them again"]
+
+
+def _count(number: int, noun: str) -> str:
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"

@@ -1,0 +1,167 @@
+"""Where a reader by layout stands: the position, the extent, the path, and what is refused there.
+
+The lower half of `LayoutReader`: bytes, varints and lengths, strict or
+lenient, the limits, and the errors with their places. The walk over fields
+stands on it.
+"""
+
+from struct import unpack_from
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tagwire.errors import DecodeError, LimitError
+from tagwire.layout import Layout, LengthCode, Type
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.wire.varint import UVARINT_MAX, from_zigzag
+
+if TYPE_CHECKING:
+    from tagwire.interpreter.recorder import Recorder
+
+__all__ = ["LayoutCursor", "byte_count", "dotted"]
+
+
+class LayoutCursor:
+    """A place in the bytes of one message."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        buf: bytes,
+        *,
+        raw: Any = None,
+        offset: int = 0,
+        strict: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+        recorder: "Recorder | None" = None,
+    ) -> None:
+        self.layout = layout
+        self.buf = buf
+        self.raw = buf if raw is None else raw
+        """What bytes fields are slices of: `buf`, or a view of the same bytes."""
+        self.pos = offset
+        self.end = len(buf)
+        """Where the extent being read ends: the input, a tagged field, an enclosing length."""
+        self.strict = strict
+        self.limits = limits
+        self.recorder = recorder
+        self.canonical = True
+        """Whether writing the value gives the bytes that were read."""
+        self.path: list[str | int] = []
+        self.elements = 0
+        self.unknown_tags = 0
+        self.unknown_tag_bytes = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes from the position to the end of the extent."""
+        return self.end - self.pos
+
+    # ------------------------------------------------------------ refusing
+
+    def fail(
+        self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
+    ) -> NoReturn:
+        """Raise the error for this place."""
+        raise error(
+            message_name=self.layout.name,
+            version=self.layout.version,
+            path=dotted(self.path),
+            offset=self.pos if offset is None else offset,
+            found=found,
+            expected=expected,
+        )
+
+    def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
+        """Refuse what only lenient readers take."""
+        if self.strict:
+            self.fail(found, expected, offset)
+        self.canonical = False
+
+    def bound(self, limit: str, amount: int) -> None:
+        """Refuse more of something than the limits allow."""
+        most = getattr(self.limits, limit)
+        if most is not None and amount > most:
+            what = limit.replace("_", " ")
+            found = f"a depth of {amount}" if limit == "depth" else f"{amount} {what[:-1] if amount == 1 else what}"
+            self.fail(found, f"at most {most} (Limits.{limit})", error=LimitError)
+
+    # ------------------------------------------------------------ recording
+
+    def open(self, what: "Type | str", offset: int) -> None:
+        """A node of the trace begins, if there is one: of a type, or of what a text says."""
+        if self.recorder is not None:
+            self.recorder.open(self.path, what, offset)
+
+    def note(self, value: Any) -> None:
+        """What the innermost open node of the trace holds."""
+        if self.recorder is not None:
+            self.recorder.note(value)
+
+    def close(self) -> None:
+        """The innermost open node of the trace ends here."""
+        if self.recorder is not None:
+            self.recorder.close(self.pos)
+
+    # ------------------------------------------------------------ bytes, varints, lengths
+
+    def take(self, count: int) -> int:
+        """Move over `count` bytes and return where they begin."""
+        start = self.pos
+        if count > self.end - start:
+            self.fail(f"{byte_count(self.end - start)} left", byte_count(count))
+        self.pos = start + count
+        return start
+
+    def raw_varint(self, size: int) -> int:
+        """An unsigned varint of at most `size` bytes."""
+        start = self.pos
+        value = 0
+        for shift in range(0, 7 * size, 7):
+            byte = self.buf[self.take(1)]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if byte == 0 and shift:
+                    self.deviate(f"varint {value} in {byte_count(self.pos - start)}", "its shortest form", start)
+                return value
+        self.fail(f"a varint of more than {size} bytes", f"at most {size}", start)
+
+    def uvarint(self) -> int:
+        """A length, count or tag; negative (lenient only) where bit 31 is set, as an int32 is in Java."""
+        start = self.pos
+        value = self.raw_varint(5)
+        if value > UVARINT_MAX:
+            self.deviate(f"varint {value}", f"at most {UVARINT_MAX}", start)
+            value = _as_int32(value)
+        return value
+
+    def length(self, code: LengthCode) -> int | None:
+        """A length or count, None for null."""
+        start = self.pos
+        if code.code:
+            (value,) = unpack_from(">" + code.code, self.buf, self.take(code.width))
+        elif code.zigzag:
+            value = from_zigzag(self.raw_varint(5))
+        else:
+            value = _as_int32(self.uvarint() - code.bias)
+        if value >= 0:
+            return int(value)
+        if code.null is None or value != -1:
+            self.deviate(f"length {value}", "0 or more" if code.null is None else "-1 (null) or more", start)
+        return None
+
+
+def dotted(path: list[str | int]) -> str:
+    """`["topics", 3, "name"]` as `topics[3].name`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def byte_count(count: int) -> str:
+    """`1 byte`, `2 bytes`."""
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def _as_int32(value: int) -> int:
+    value &= 0xFFFFFFFF
+    return value - ((value & 0x80000000) << 1)

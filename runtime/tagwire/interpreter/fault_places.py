@@ -1,0 +1,155 @@
+"""From the place of a fault to the error: the interpreter reads on where the native walk stopped, and fails at once.
+
+The native engine finds the place of a fault in a walk of its own
+(`_native/walk.h`): what could not be read, the path and the position, where the
+extent ends, and what was counted for the limits. What the fault is, in words,
+is the interpreter's to say. So the words have one source, and a fault costs
+what its own field costs, not what the bytes before it do.
+"""
+
+from enum import IntEnum
+from typing import Any, TypeVar
+
+from tagwire.interpreter.framed_cursor import Scopes
+from tagwire.interpreter.reader import LayoutReader, TagFields
+from tagwire.interpreter.writer import LayoutWriter
+from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
+from tagwire.limits import Limits
+from tagwire.wire.byte_count import ByteCount
+
+__all__ = ["Place", "Site", "read_on", "refuse_bytes"]
+
+T = TypeVar("T")
+
+
+class Site(IntEnum):
+    """What could not be read; the names and numbers of `tw_site` in walk.h."""
+
+    VALUE = 1
+    SECTION = 2
+    ENTRY = 3
+    ELEMENT = 4
+    TAG_END = 5
+    STRUCT_END = 6
+    MESSAGE_END = 7
+
+
+Place = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
+"""Site, path, position, end of the extent, tag, its size, and what was counted: elements, unknown tags, their bytes."""
+
+
+def refuse_bytes(layout: Layout, data: bytes, place: Place, limits: Limits) -> None:
+    """Raise the DecodeError of the fault at `place`; LimitError where the limits are the reason."""
+    read_on(LayoutReader(layout, data, limits=limits), place)
+
+
+def read_on(reader: LayoutReader, place: Place) -> None:
+    """Let a reader go on at `place`, where it is to fail; its recorder has what is before that."""
+    site, path, reader.pos, reader.end, tag, size, counts = place
+    reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
+    if site == Site.MESSAGE_END:
+        reader.end_of_message()
+    elif not path and site == Site.VALUE:
+        reader.message(whole=True)
+    elif site == Site.VALUE:
+        _value(reader, path)
+    else:
+        type, scopes = _inside(reader.layout, path)
+        reader.path = path
+        if site == Site.TAG_END:
+            reader.end_of_tag(tag, size, reader.end)
+        elif site == Site.ELEMENT:
+            reader.one_more_element()
+        else:
+            _struct(reader, site, _of(Nested, type).struct, tag, scopes)
+
+
+def _value(reader: LayoutReader, path: list[str | int]) -> None:
+    """Read the field or the element that the path leads to."""
+    *around, step = path
+    type, scopes = _inside(reader.layout, around)
+    reader.path = around
+    if isinstance(step, int):
+        reader.element(_of(Array, type), step, scopes)
+        return
+    struct = _of(Nested, type).struct
+    item = _field(struct, step)
+    if item.tag is None:
+        reader.field(item, struct, scopes)
+    else:
+        reader.path = path
+        reader.value(item.type, scopes)
+
+
+def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
+    """Read what of a struct is not a field: its tag section, an entry of that, its end."""
+    section = struct.section
+    if site == Site.STRUCT_END:
+        reader.exhausted(struct.name)
+    elif isinstance(section, OptionalBuffer):
+        reader.optional_entry(section, TagFields(section.fields), last, scopes)
+    elif site == Site.ENTRY:
+        reader.tagged_entry(TagFields(_of(TaggedSection, section).fields), last, scopes)
+    else:
+        reader.tagged_section(_of(TaggedSection, section), scopes)
+
+
+def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
+    """The type that a path leads to, and a scope for each struct that is around it, itself included."""
+    type: Type = Nested(layout.root)
+    scopes: Scopes = ({},)
+    for step in path:
+        type = _part(type, step)
+        if isinstance(type, Nested):
+            scopes = (*scopes, {})
+    return type, scopes
+
+
+def _part(type: Type, step: str | int) -> Type:
+    if isinstance(step, int):
+        return _of(Array, type).element
+    return _field(_of(Nested, type).struct, step).type
+
+
+def _field(struct: StructLayout, name: str) -> Item:
+    return next(item for item in struct.fields if item.name == name)
+
+
+def _of(kind: type[T], value: object) -> T:
+    assert isinstance(value, kind)
+    return value
+
+
+# ---------------------------------------------------------------- values that can't be written
+
+
+class WriteSite(IntEnum):
+    """What could not be written; the names and numbers of `tw_write_site` in measure.h."""
+
+    VALUE = 1
+    STRUCT = 2
+    SECTION = 3
+
+
+def refuse_value(layout: Layout, message: Any, site: int, path: list[str | int]) -> None:
+    """Raise the EncodeError of the value that a path leads to; return where the interpreter takes it."""
+    type, scopes = _inside(layout, path)
+    value = message
+    try:
+        for step in path:
+            value = value[step] if isinstance(step, int) else getattr(value, step)
+    except (AttributeError, LookupError, TypeError):
+        return  # it was changed meanwhile
+    writer = LayoutWriter(layout, ByteCount)
+    writer.path = path
+    writer.scopes = scopes
+    if site == WriteSite.VALUE:
+        writer.value(type, value, ByteCount())
+        return
+    struct = _of(Nested, type).struct
+    if site == WriteSite.STRUCT:
+        writer.struct(struct, value, ByteCount())
+    elif isinstance(struct.section, OptionalBuffer):
+        writer.optional_buffer(struct.section, writer.getter(struct, value), ByteCount())
+    else:
+        writer.tagged_section(_of(TaggedSection, struct.section), writer.getter(struct, value), ByteCount())

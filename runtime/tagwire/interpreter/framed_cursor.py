@@ -1,0 +1,195 @@
+"""What a reader by layout does with the parts that only record formats have.
+
+Between `LayoutCursor` (bytes and places) and `LayoutReader` (the walk over
+fields): lengths and checksums of what follows, values that are fixed or have
+named bits, and bytes that are packed. Unpacked bytes are read as an input of
+their own; a fault in them has the place of the packed bytes, and says where in
+the unpacked ones it is.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from tagwire.errors import DecodeError, LimitError
+from tagwire.interpreter.cursor import LayoutCursor, byte_count
+from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
+
+__all__ = ["PLACES", "FramedCursor", "Scopes", "key_of", "lookup"]
+
+PLACES = ""
+"""Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
+
+Scopes = tuple[dict[str, Any], ...]
+"""The values so far of a struct (the last) and of those around it."""
+
+
+class FramedCursor(LayoutCursor):
+    """A place in bytes that may be enclosed, covered by a checksum, or packed."""
+
+    packed_at: int | None = None
+    """Where the packed bytes begin whose content is being read, or None."""
+    fault_at = 0
+    """Where the last fault was, in the bytes that were being read then."""
+
+    def fail(
+        self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
+    ) -> NoReturn:
+        """Raise the error for this place."""
+        self.fault_at = self.pos if offset is None else offset
+        if self.packed_at is None:
+            super().fail(found, expected, offset, error)
+        where = f" at byte {self.fault_at} of the {len(self.buf)} unpacked"
+        super().fail(found + where, expected, self.packed_at, error)
+
+    def value(self, type: Type, scopes: Scopes) -> Any:
+        """A value of a type, with its node in the trace."""
+        raise NotImplementedError
+
+    def read(self, type: Type, scopes: Scopes) -> Any:
+        """A value of a type."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ items
+
+    def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
+        """An item that frames others, or is framed, packed or checked."""
+        kind, start = item.type, self.pos
+        for name, check in struct.checks:
+            if check.first == item.name:
+                self.path[-1] = name
+                self.verify(check, scopes[-1][name], scopes[-1][PLACES][name])
+                self.path[-1] = item.name
+        if item.extent:
+            return self.within(item, scopes)
+        if item.compression is not None:
+            return self.packed(item, scopes)
+        value = self.checked(item, self.value(kind, scopes), start)
+        if isinstance(kind, Extent) and not kind.of:
+            self.end = self.extent_end(kind, value, start)
+        elif isinstance(kind, Extent):
+            self.extent_end(kind, value, start)
+        elif isinstance(kind, Checksum):
+            scopes[-1].setdefault(PLACES, {})[item.name] = start
+        return value
+
+    def within(self, item: Item, scopes: Scopes) -> Any:
+        """An item whose length was stated by another one."""
+        end, self.end = self.end, self.pos + scopes[-1][item.extent]
+        value = self.value(item.type, scopes)
+        self.exhausted(item.name)
+        self.end = end
+        return value
+
+    def packed(self, item: Item, scopes: Scopes) -> Any:
+        """An item whose bytes may be packed: an array in its extent, or a value that holds more of the format."""
+        assert item.compression is not None
+        codec = self.codec(item.compression, scopes)
+        if codec == "none":
+            return self.value(item.type, scopes)
+        self.open(f"{item.type} in {codec}", self.pos)
+        if isinstance(item.type, Array):
+            with self.unpacked(codec, self.pos, self.end):
+                value = self.value(item.type, scopes)
+            self.note(len(value))
+        else:
+            value = self.read(item.type, scopes)
+            if self.recorder is not None and value is not None:  # else it stays as it is
+                with self.unpacked(codec, self.pos - len(value), self.pos):
+                    self.read(Array(Nested(self.layout.root), None, nullable=False), ())
+            self.note(value)
+        self.close()
+        return value
+
+    # ------------------------------------------------------------ lengths and counts
+
+    def extent_end(self, kind: Extent, size: int, start: int) -> int:
+        """Where the extent ends whose length `size`, written at `start`, was just read."""
+        size -= self.pos - start if kind.counts_itself else 0
+        if not 0 <= size <= self.left:
+            self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
+        return self.pos + size
+
+    def exhausted(self, what: str) -> None:
+        """Refuse bytes that are left over in an extent."""
+        if self.left:
+            self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
+
+    # ------------------------------------------------------------ values
+
+    def checked(self, item: Item, value: Any, start: int) -> Any:
+        """A value that was read at `start`, unless its item forbids it."""
+        if item.equals is not None and value != item.equals:
+            self.fail(f"{item.name} {value}", str(item.equals), start)
+        for group in item.bits:
+            number = group.of(value)
+            if group.values and number >= len(group.values):
+                known = ", ".join(f"{number} ({name})" for number, name in enumerate(group.values))
+                self.fail(f"{group.name} {number}", f"one of {known}", start)
+        if item.bits and self.recorder is not None:
+            self.recorder.name_bits(item.bits)
+        return value
+
+    def verify(self, kind: Checksum, stated: int, at: int) -> None:
+        """Refuse bytes, from here to the end of the extent, that do not have the checksum written at `at`."""
+        from tagwire.wire.checksums import checksum
+
+        found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
+        if found != stated:
+            of = f"0x{found:08x}, the {kind.algorithm} of the {byte_count(self.left)} from {kind.first} on"
+            self.deviate(f"0x{stated:08x}", of, at)
+
+    def in_order(self, kind: Array, values: tuple[Any, ...]) -> None:
+        """Refuse an array that is empty and must not be, or whose elements do not ascend."""
+        if kind.filled and not values:
+            self.fail("no element", "at least one, or else the field left out")
+        order = kind.order
+        if order is None:
+            return
+        keys = [key_of(order, value) for value in values]
+        for one, two in pairwise(keys):
+            if two <= one:
+                how = "unsigned" if order.unsigned else "signed"
+                self.fail(f"{order.field} {two} after {one}", f"ascending ones, each once ({how})")
+
+    # ------------------------------------------------------------ packed bytes
+
+    def codec(self, packing: Compression, scopes: Scopes) -> str:
+        """How bytes are packed: the name of a codec, or `none`."""
+        return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
+
+    @contextmanager
+    def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
+        """Read what the bytes from `start` to `end` unpack to; at the end of the block the position is `end`."""
+        from tagwire.wire.compression import PackingFault, unpack
+
+        if self.packed_at is not None:
+            self.fail(f"{codec} bytes", "none: packed bytes hold no packed ones", start)
+        try:
+            data = unpack(codec, memoryview(self.buf)[start:end], self.limits)
+        except PackingFault as fault:
+            self.fail(fault.found, fault.expected, start, LimitError if fault.is_limit else DecodeError)
+        outside = self.buf, self.raw, self.end
+        if self.recorder is not None:
+            self.recorder.unpack(data, end)
+        self.buf = self.raw = data
+        self.pos, self.end, self.packed_at = 0, len(data), start
+        yield
+        self.exhausted(f"the {codec} bytes")
+        self.buf, self.raw, self.end = outside  # not after an error: the place is within
+        self.pos, self.packed_at = end, None
+
+
+def lookup(name: str, scopes: Scopes) -> Any:
+    """The value of a field that was read already, in the struct itself or in the nearest around it; 0 for none."""
+    for scope in reversed(scopes):
+        if name in scope:
+            return scope[name]
+    return 0
+
+
+def key_of(order: Order, value: Any) -> int:
+    """What an element of an ordered array is ordered by."""
+    key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
+    return key & 0xFFFFFFFF if order.unsigned else key

@@ -1,0 +1,395 @@
+"""Decoding by layout: the one walk behind lenient reading, traces and error places.
+
+Generated serializers and the native engine are fast and know no places. When
+they refuse, this reader walks the same bytes by the same layout, keeping the
+field path, and raises the error that a person can use. With `strict=False` it
+takes what Kafka's own reader takes; with a recorder it leaves a trace of every
+field. Values of a struct without a class are dicts.
+
+Leniencies (each makes `canonical` false): any negative length is null, any
+non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
+below zero is null and any other present, varints may be longer than needed,
+tags may repeat (the last counts) or descend, an unknown one above 2^31 - 1 is
+dropped (Kafka keeps it and fails when it writes), the size of a known tagged
+field is not held against its value, bytes may follow the message.
+"""
+
+from struct import unpack_from
+from typing import Any
+
+from tagwire.interpreter.cursor import byte_count
+from tagwire.interpreter.framed_cursor import PLACES, FramedCursor, Scopes, lookup
+from tagwire.layout import (
+    Array,
+    Condition,
+    Count,
+    Extent,
+    Fixed,
+    Item,
+    Layout,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+    Varint,
+)
+from tagwire.limits import Limits
+from tagwire.wire.java_text import decode_as_java
+from tagwire.wire.scalars import new, uuid_of
+from tagwire.wire.types import WireType
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.varint import from_zigzag
+
+__all__ = ["LayoutReader", "TagFields", "decode", "holds"]
+
+
+def decode(
+    layout: Layout, buf: bytes, *, raw: Any = None, offset: int = 0, whole: bool, strict: bool, limits: Limits
+) -> tuple[Any, int]:
+    """The message at `offset`, and its end; with `whole` (and strict) nothing may follow it.
+
+    Raises DecodeError, or LimitError where `limits` stop it.
+    """
+    reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
+    return reader.message(whole=whole), reader.pos
+
+
+class LayoutReader(FramedCursor):
+    """One walk over one message."""
+
+    def message(self, *, whole: bool) -> Any:
+        """The value of the message; the position is behind it then."""
+        self.open(str(self.layout), self.pos)
+        if not 0 <= self.pos <= self.end:
+            self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")
+        self.bound("bytes", self.left)
+        self.note(True)
+        value = self.struct(self.layout.root, ())
+        self.close()
+        if whole:
+            self.end_of_message()
+        return value
+
+    def end_of_message(self) -> None:
+        """Refuse bytes behind the message."""
+        if self.left:
+            self.deviate(f"{byte_count(self.left)} after the message", "its end")
+
+    # ------------------------------------------------------------ structs and their fields
+
+    def struct(self, struct: StructLayout, around: Scopes) -> Any:
+        """A struct; `around` are the values so far of the structs that hold it."""
+        scopes = (*around, {})
+        self.bound("depth", len(scopes))
+        end = self.end
+        self.fields(struct, scopes)
+        self.end = end
+        return _made(struct, scopes[-1])
+
+    def fields(self, struct: StructLayout, scopes: Scopes) -> None:
+        section = struct.section
+        values = scopes[-1]
+        if isinstance(section, OptionalBuffer):
+            self.optional_buffer(section, scopes)
+        for item in struct.items:
+            if item.condition is not None and not holds(item.condition, scopes):
+                values[item.name] = item.default_value()
+                continue
+            values[item.name] = self.field(item, struct, scopes)
+        if isinstance(section, TaggedSection):
+            self.tagged_section(section, scopes)
+        if struct.is_enclosed:
+            self.exhausted(struct.name)
+
+    def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
+        """An item that is there."""
+        self.path.append(item.name)
+        plain = item.is_plain and not struct.checks
+        value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
+        self.path.pop()
+        return value
+
+    def value(self, type: Type, scopes: Scopes) -> Any:
+        if self.recorder is None:
+            return self.read(type, scopes)
+        self.open(type, self.pos)
+        value = self.read(type, scopes)
+        if not isinstance(type, Array | Nested):
+            self.note(value)
+        self.close()
+        return value
+
+    def read(self, type: Type, scopes: Scopes) -> Any:
+        if isinstance(type, Fixed):
+            return self.fixed(type.wire)
+        if isinstance(type, Sized):
+            return self.sized(type)
+        if isinstance(type, Array):
+            return self.array(type, scopes)
+        if isinstance(type, Nested):
+            return self.nested(type, scopes)
+        if isinstance(type, Varint):
+            return self.varint(type)
+        return self.read(type.code, scopes) if isinstance(type, Extent | Count) else self.fixed(type.wire)
+
+    # ------------------------------------------------------------ types
+
+    def fixed(self, wire: WireType) -> Any:
+        start = self.take(wire.width)
+        (value,) = unpack_from(">" + wire.code, self.buf, start)
+        if wire.family == "boolean":
+            if value > 1:
+                self.deviate(f"byte {value}", "0 or 1", start)
+            return value != 0
+        return uuid_of(value) if wire.family == "uuid" else value
+
+    def varint(self, type: Varint) -> int:
+        start = self.pos
+        value = self.raw_varint(5 if type.bits == 32 else 10)
+        if value >> type.bits:
+            self.fail(f"varint {value}", f"one of {type.bits} bits", start)
+        if type.zigzag:
+            return from_zigzag(value)
+        return value - (value >> type.bits - 1 << type.bits) if type.signed else value
+
+    def sized(self, type: Sized) -> Any:
+        start = self.pos
+        size = self.left if type.length is None else self.length(type.length)
+        if size is None:
+            if not type.nullable:
+                self.fail("null", f"a value: {type} is not nullable in this version", start)
+            return None
+        if size > type.longest:
+            self.fail(f"a string of {byte_count(size)}", f"at most {type.longest}", start)
+        begin = self.take(size)
+        if type.wire.family == "binary":
+            return self.raw[begin : self.pos]
+        data = self.buf[begin : self.pos]
+        try:
+            return data.decode()
+        except UnicodeDecodeError as fault:
+            self.deviate(f"bytes {data[fault.start : fault.end].hex(' ')}", "UTF-8", begin + fault.start)
+            return decode_as_java(data)
+
+    def array(self, type: Array, scopes: Scopes) -> tuple[Any, ...] | None:
+        start = self.pos
+        count: int | None
+        if type.counted_by:
+            count = self.stated_count(type, scopes)
+        elif type.length is None:
+            return self.elements_to_end(type, scopes)
+        else:
+            count = self.length(type.length)
+        if count is None:
+            if not type.nullable:
+                self.fail("null", f"a value: {type} is not nullable in this version", start)
+            return None
+        # Before anything is allocated: each element takes at least `minimum` bytes.
+        if count * type.element.minimum > self.left:
+            most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
+            self.fail(f"{count} element{'s' * (count != 1)}", most, start)
+        self.elements += count
+        self.bound("elements", self.elements)
+        self.note(count)
+        values = tuple([self.element(type, index, scopes) for index in range(count)])
+        self.in_order(type, values)
+        return values
+
+    def stated_count(self, type: Array, scopes: Scopes) -> int:
+        """How many elements another item says that there are."""
+        count: int = lookup(type.counted_by, scopes)
+        if count < 0:
+            self.fail(f"{type.counted_by} {count}", "0 or more")
+        return count
+
+    def elements_to_end(self, type: Array, scopes: Scopes) -> tuple[Any, ...]:
+        values: list[Any] = []
+        while self.left:
+            self.one_more_element()
+            values.append(self.element(type, len(values), scopes))
+        self.note(len(values))
+        self.in_order(type, tuple(values))
+        return tuple(values)
+
+    def one_more_element(self) -> None:
+        self.elements += 1
+        self.bound("elements", self.elements)
+
+    def element(self, type: Array, index: int, scopes: Scopes) -> Any:
+        self.path.append(index)
+        value = self.value(type.element, scopes)
+        self.path.pop()
+        return value
+
+    def nested(self, type: Nested, scopes: Scopes) -> Any:
+        if type.marker and not self.is_present(type):
+            return None
+        self.note(True)
+        return self.struct(type.struct, scopes)
+
+    def is_present(self, type: Nested) -> bool:
+        start = self.pos
+        if type.marker == "int8":
+            (marker,) = unpack_from(">b", self.buf, self.take(1))
+            if marker not in (-1, 1):
+                self.deviate(f"null marker {marker}", "-1 (null) or 1", start)
+            return bool(marker >= 0)
+        value = self.uvarint()
+        if value not in (0, 1):
+            self.deviate(f"null marker {value}", "0 (null) or 1", start)
+        return value > 0
+
+    # ------------------------------------------------------------ tag sections
+
+    def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
+        start = self.pos
+        self.open("tagged fields", start)
+        count = self.uvarint()
+        if count * 2 > self.left:
+            self.fail(f"{count} tagged fields", f"at most {self.left // 2} in the {byte_count(self.left)} left", start)
+        self.note(count)
+        fields = TagFields(section.fields)
+        last = -1
+        for _ in range(count):
+            last = self.tagged_entry(fields, last, scopes)
+        self.finish_section(fields, scopes[-1])
+        self.close()
+
+    def tagged_entry(self, fields: "TagFields", last: int, scopes: Scopes) -> int:
+        """One entry, behind that of tag `last`; gives its tag."""
+        start = self.pos
+        tag = self.ascending(self.uvarint(), last, start)
+        self.tagged_field(fields, tag, self.uvarint(), start, scopes)
+        return tag
+
+    def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
+        self.open("optional fields", self.pos)
+        fields = TagFields(section.fields)
+        count = 0
+        last = self.optional_entry(section, fields, -1, scopes)
+        while last is not None:
+            count += 1
+            last = self.optional_entry(section, fields, last, scopes)
+        self.note(count)
+        self.finish_section(fields, scopes[-1])
+        self.close()
+
+    def optional_entry(self, section: OptionalBuffer, fields: "TagFields", last: int, scopes: Scopes) -> int | None:
+        """One entry, behind that of tag `last`; gives its tag, None at the end of the buffer."""
+        start = self.pos
+        size = self.optional_length(section)
+        if size == 0:
+            return None
+        (tag,) = unpack_from(">H", self.buf, self.take(2))
+        self.ascending(tag, last, start)
+        size -= 2 if section.counts_tag else 0
+        if size < 1:
+            self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
+        self.tagged_field(fields, tag, size, start, scopes)
+        return int(tag)
+
+    def optional_length(self, section: OptionalBuffer) -> int:
+        """The length of the next entry, 0 at the end of the buffer."""
+        start = self.pos
+        size = self.length(section.length)
+        if size is None:
+            self.fail("a negative length", "0 (the end of the buffer) or more", start)
+        return size
+
+    def ascending(self, tag: int, last: int, start: int) -> int:
+        """`tag`, which is to be above the one before it."""
+        if tag <= last:
+            self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
+        return tag
+
+    def tagged_field(self, fields: "TagFields", tag: int, size: int, start: int, scopes: Scopes) -> None:
+        """The value of a tagged field whose tag and size, from `start` on, have been read."""
+        field = fields.known.get(tag)
+        if not 0 <= size <= self.left and (self.strict or field is None):
+            self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
+        step: list[str | int] = ["unknown_tags", tag] if field is None else [field.name]
+        self.path += step
+        self.open(f"tag {tag}", start)
+        self.note(size)
+        if field is None:
+            data = self.unknown_field(size)
+            if tag >= 0:
+                fields.unknown[tag] = data
+        else:
+            scopes[-1][field.name] = self.known_field(field, tag, size, scopes)
+        self.close()
+        del self.path[-len(step) :]
+
+    def unknown_field(self, size: int) -> bytes:
+        self.unknown_tags += 1
+        self.unknown_tag_bytes += size
+        self.bound("unknown_tags", self.unknown_tags)
+        self.bound("unknown_tag_bytes", self.unknown_tag_bytes)
+        self.open("raw bytes", self.pos)
+        start = self.take(size)
+        data = self.buf[start : self.pos]
+        self.note(data)
+        self.close()
+        return data
+
+    def known_field(self, field: Item, tag: int, size: int, scopes: Scopes) -> Any:
+        outer, stated = self.end, self.pos + size
+        if self.strict:
+            self.end = stated
+        value = self.value(field.type, scopes)
+        self.end_of_tag(tag, size, stated)
+        self.end = outer
+        return value
+
+    def end_of_tag(self, tag: int, size: int, stated: int) -> None:
+        """Refuse bytes between the value of a tagged field and where its size says that it ends."""
+        if self.pos != stated:
+            after = f"{byte_count(stated - self.pos)} after the value"
+            self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
+
+    def finish_section(self, fields: "TagFields", values: dict[str, Any]) -> None:
+        """Fill in what the section left out."""
+        for field in fields.known.values():
+            if field.name not in values:
+                values[field.name] = field.default_value()
+            elif values[field.name] == field.default_value():
+                self.canonical = False  # a default is not written back
+        values["unknown_tags"] = fields.unknown or NO_TAGS
+
+
+class TagFields:
+    """What a tag section may hold, and what it holds beyond that."""
+
+    __slots__ = ("known", "unknown")
+
+    def __init__(self, fields: tuple[Item, ...]) -> None:
+        self.known = {field.tag: field for field in fields}
+        self.unknown: dict[int, bytes] = {}
+
+
+def holds(condition: Condition, scopes: Scopes) -> bool:
+    """Whether an item with this condition is on the wire; `scopes` are the values so far, the outermost first."""
+    value: int = lookup(condition.field, scopes)
+    return value & condition.mask == condition.equals
+
+
+def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
+    cls = struct.cls
+    values.pop(PLACES, None)
+    for name in struct.framing:
+        if cls is not None or name not in dict(struct.checks):  # in a dict, a checksum may be looked at
+            del values[name]
+    if cls is None:
+        if not values.get("unknown_tags", True):
+            del values["unknown_tags"]
+        return values
+    made: Any = new(cls)
+    if struct.has_tags:
+        values.setdefault("unknown_tags", NO_TAGS)
+    for name, value in values.items():
+        setattr(made, name, value)
+    for field in struct.missing:
+        setattr(made, field.name, field.default_value())
+    return made

@@ -1,0 +1,219 @@
+"""Schemas built at run time: bytes from plain dicts, without generated code.
+
+The counterpart of the constructor in the first draft of KIP-482, which gives a
+schema a map of optional fields by tag beside its fields in order. With such a
+map, be it an empty one, a struct begins with a buffer of optional fields; its
+lengths are varints, whose kind the draft leaves open. Strings, bytes and arrays
+have the lengths of old, int16 and int32. The bytes are those of classes
+generated from the same spec: both are layouts.
+
+    foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
+    response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})
+    response.encode({"foos": [{"baz": 7}, {"bar": "x", "baz": -1}], "user_agent": "ab"})
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Union
+
+from tagwire.errors import EncodeError, SchemaError
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import LayoutWriter, encode, encoded_size
+from tagwire.layout import (
+    DEFAULT_STRUCT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    Type,
+)
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.text_format import near, shown
+from tagwire.wire.buffers import as_bytes
+from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.optional_fields import TAG_MAX
+from tagwire.wire.scalars import uuid_of
+from tagwire.wire.types import WIRE_TYPES, WireType
+
+__all__ = ["Field", "Schema"]
+
+FieldType = Union[str, "Schema", "list[Schema]"]
+
+_TYPE_DEFAULT: Final[Any] = type("TypeDefault", (), {"__repr__": lambda self: "the type's default"})()
+_LENGTHS: Final = {"zigzag": VARINT, "unsigned": UVARINT}
+
+
+class Field:
+    """A field of a schema.
+
+    `type` is the name of a primitive ("int32"), of an array of them ("[]int32"),
+    a `Schema` for a struct, or `[schema]` for an array of structs. Strings,
+    bytes, records and arrays may be `nullable`. `default` is the value of a
+    field that is left out; if not given: 0, False, "", b"", (), a zero UUID, a
+    struct of its own defaults, and for nullable records None.
+
+    Raises SchemaError for a contradiction.
+    """
+
+    __slots__ = ("item", "name")
+
+    def __init__(self, name: str, type: FieldType, nullable: bool = False, default: Any = _TYPE_DEFAULT) -> None:
+        if not isinstance(name, str) or not name or name == "unknown_tags":
+            raise SchemaError(f"{shown(name)} is no name of a field: a text was expected, and not 'unknown_tags'")
+        self.name = name
+        wire_type = _type(name, type, nullable=nullable)
+        given = default is not _TYPE_DEFAULT
+        default = _own_default(wire_type) if not given else tuple(default) if isinstance(default, list) else default
+        self.item = Item(name, wire_type, default=default)
+        """The field in layouts."""
+        if given:
+            _check_default(self.item)
+
+    @property
+    def type(self) -> Type:
+        """The type in layouts."""
+        return self.item.type
+
+    def __repr__(self) -> str:
+        return f"<field {self.name}: {self.type}>"
+
+
+class Schema:
+    """A struct of fields in order, and of optional fields by tag (0 to 65535).
+
+    Without `optional_fields` there is no buffer; with an empty mapping there is
+    one, which later versions may put fields into. `length_varint` ("zigzag" or
+    "unsigned") and `counts_tag` (whether an entry's length counts the two bytes
+    of its tag) are the readings that the draft leaves open. The draft allows no
+    arrays of structs as optional fields; `allow_struct_arrays` does.
+
+    Raises SchemaError for a contradiction.
+    """
+
+    __slots__ = ("layout",)
+
+    def __init__(
+        self,
+        *fields: Field,
+        optional_fields: Mapping[int, Field] | None = None,
+        name: str = "struct",
+        length_varint: str = "zigzag",
+        counts_tag: bool = False,
+        allow_struct_arrays: bool = False,
+    ) -> None:
+        if length_varint not in _LENGTHS:
+            raise SchemaError(f"length_varint is {shown(length_varint)}; 'zigzag' or 'unsigned' was expected")
+        section = None
+        if optional_fields is not None:
+            tagged = [_tagged(tag, field, allow_struct_arrays) for tag, field in optional_fields.items()]
+            section = OptionalBuffer(tuple(tagged), _LENGTHS[length_varint], counts_tag=counts_tag)
+        items = tuple(_checked(field).item for field in fields)
+        self.layout = Layout(name, None, StructLayout(name, items, section=section))
+        """What the schema comes to; also for `tagwire.trace(schema.layout, data)`."""
+
+    def encode(self, value: Mapping[str, Any]) -> bytes:
+        """A mapping of field names to values as bytes; fields that are left out have their defaults.
+
+        Optional fields at their default are not written. Unknown optional fields
+        stand under "unknown_tags", bytes by tag. Raises EncodeError.
+        """
+        return encode(self.layout, value)
+
+    def encoded_size(self, value: Mapping[str, Any]) -> int:
+        """The length of what `encode` gives, in bytes; raises the same errors."""
+        return encoded_size(self.layout, value)
+
+    def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
+        """The fields in `data` (any bytes-like object), from its first byte to its last.
+
+        Structs are dicts, arrays tuples; optional fields that are absent have
+        their defaults; "unknown_tags" is there only if there are any. Raises
+        DecodeError, LimitError where `limits` stop it.
+        """
+        value, _ = decode(self.layout, as_bytes(data), whole=True, strict=strict, limits=limits)
+        fields: dict[str, Any] = value
+        return fields
+
+    def __repr__(self) -> str:
+        return f"<schema {self.layout.name}: {', '.join(field.name for field in self.layout.root.fields)}>"
+
+
+def _checked(field: Any) -> Field:
+    if not isinstance(field, Field):
+        raise SchemaError(f"{shown(field)} is no Field")
+    return field
+
+
+def _tagged(tag: Any, field: Any, allow_struct_arrays: bool) -> Item:
+    item = _checked(field).item
+    if type(tag) is not int or not 0 <= tag <= TAG_MAX:
+        raise SchemaError(f"{item.name} has tag {shown(tag)}; an int from 0 to {TAG_MAX} was expected")
+    if isinstance(item.type, Array) and isinstance(item.type.element, Nested) and not allow_struct_arrays:
+        raise SchemaError(
+            f"{item.name} is an array of structs, which the draft does not allow as an optional field; "
+            "allow_struct_arrays=True does"
+        )
+    return Item(item.name, item.type, default=item.default, tag=tag)
+
+
+def _type(name: str, type: Any, *, nullable: bool) -> Type:
+    if isinstance(type, list) and len(type) == 1 and isinstance(type[0], Schema):
+        return Array(Nested(type[0].layout.root), INT32, nullable=nullable)
+    if isinstance(type, str) and type.startswith("[]"):
+        return Array(_primitive(name, type[2:], nullable=False), INT32, nullable=nullable)
+    if isinstance(type, Schema):
+        if nullable:
+            raise SchemaError(f"{name} is a struct, which can't be nullable; nullable are text, bytes and arrays")
+        return Nested(type.layout.root)
+    return _primitive(name, type, nullable=nullable)
+
+
+def _primitive(field: str, name: Any, *, nullable: bool) -> Fixed | Sized:
+    wire = WIRE_TYPES.get(name) if isinstance(name, str) else None
+    if wire is None:
+        names = [*WIRE_TYPES]
+        expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"
+        raise SchemaError(f"{field} has type {shown(name)}{near(name, names)}; expected {expected}")
+    if not wire.is_fixed:
+        return Sized(wire, INT16 if wire.family == "text" else INT32, nullable=nullable)
+    if nullable:
+        raise SchemaError(f"{field} is of type {name}, which can't be nullable; nullable are text, bytes and arrays")
+    return Fixed(wire)
+
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    "integer": 0,
+    "boolean": False,
+    "floating": 0.0,
+    "uuid": uuid_of(bytes(16)),
+    "text": "",
+    "binary": b"",
+}
+
+
+def _own_default(type: Type) -> Any:
+    if isinstance(type, Nested):
+        return DEFAULT_STRUCT
+    if isinstance(type, Array):
+        return ()
+    assert not isinstance(type, WireType) and isinstance(type, Fixed | Sized)
+    is_null = isinstance(type, Sized) and type.nullable and type.wire.name == "records"
+    return None if is_null else _DEFAULTS[type.wire.family]
+
+
+def _check_default(item: Item) -> None:
+    if isinstance(item.type, Nested) or (isinstance(item.type, Array) and item.default not in ((), None)):
+        raise SchemaError(f"{item.name} is {item.type}; its default can only be the empty one")
+    try:
+        LayoutWriter(Layout(item.name, None, StructLayout(item.name, ())), ByteCount).value(
+            item.type, item.default, ByteCount()
+        )
+    except EncodeError as fault:
+        raise SchemaError(f"{item.name}: the default does not fit {item.type}: {fault.reason}") from None

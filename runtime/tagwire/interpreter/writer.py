@@ -1,0 +1,417 @@
+"""Encoding by layout: the one walk behind run-time schemas, sizes and the places of refused values.
+
+Generated serializers know no places: when they refuse a value, this writer
+walks it again by the same layout and says which field it is and why. Sizes are
+the same walk into a sink that only counts, so that a size and the bytes can't
+disagree.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from struct import error as struct_error
+from struct import pack
+from typing import Any, NoReturn
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.cursor import dotted
+from tagwire.interpreter.framed_cursor import key_of
+from tagwire.interpreter.reader import holds
+from tagwire.layout import (
+    Array,
+    Checksum,
+    Count,
+    Fixed,
+    Framing,
+    Item,
+    Layout,
+    LengthCode,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+    Varint,
+)
+from tagwire.text_format import near, shown
+from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.optional_fields import TAG_MAX
+from tagwire.wire.scalars import binary, uuid_bytes
+from tagwire.wire.types import WireType
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
+
+__all__ = ["LayoutWriter", "encode", "encoded_size"]
+
+
+Sink = bytearray | ByteCount
+
+
+def encode(layout: Layout, value: Any) -> bytes:
+    """`value` as bytes. Raises EncodeError, with the field's path, for what the layout can't carry."""
+    out = bytearray()
+    LayoutWriter(layout, bytearray).message(value, out)
+    return bytes(out)
+
+
+def encoded_size(layout: Layout, value: Any) -> int:
+    """The length of what `encode` gives; raises the same errors, makes no bytes."""
+    out = ByteCount()
+    LayoutWriter(layout, ByteCount).message(value, out)
+    return len(out)
+
+
+class LayoutWriter:
+    """One walk over one value. `sink` makes what bytes go to."""
+
+    def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
+        self.layout = layout
+        self.sink = sink
+        self.path: list[str | int] = []
+        self.scopes: tuple[dict[str, Any], ...] = ()
+
+    def message(self, value: Any, out: Any) -> None:
+        self.struct(self.layout.root, value, out)
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raise the error for this field."""
+        raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
+
+    @contextmanager
+    def at(self, step: str | int) -> Generator[None, None, None]:
+        self.path.append(step)
+        yield
+        self.path.pop()  # not after an error: the path is its place
+
+    # ------------------------------------------------------------ structs
+
+    def struct(self, struct: StructLayout, value: Any, out: Any) -> None:
+        get = self.getter(struct, value)
+        self.refuse_missing(struct, get)
+        around, self.scopes = self.scopes, (*self.scopes, {})
+        self.fields(struct, get, out)
+        self.scopes = around
+
+    def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
+        """How fields are taken from the value of a struct."""
+        if struct.cls is not None:
+            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
+                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+            for name in _needed(struct):
+                if not hasattr(value, name):
+                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
+            return lambda name: getattr(value, name, None)
+        if not isinstance(value, Mapping):
+            self.fail(f"{shown(value)} is no mapping of field names to values")
+        defaults = {field.name: field for field in struct.values}
+        for name in value:
+            if name not in defaults and name != "unknown_tags" and name not in struct.framing:
+                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
+        return lambda name: value[name] if name in value else _default(defaults.get(name))
+
+    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+        for field in struct.missing:
+            if not field.ignorable and differs(get(field.name), field.default_value()):
+                with self.at(field.name):
+                    self.fail(
+                        f"is {shown(get(field.name))}, which this version can't carry; "
+                        f"only the default, {shown(field.default_value())}, is possible here"
+                    )
+        if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
+            with self.at("unknown_tags"):
+                self.fail("this version has no tagged fields, so it can't carry unknown ones")
+
+    def fields(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
+        section = struct.section
+        if isinstance(section, OptionalBuffer):
+            self.optional_buffer(section, get, out)
+        self.items(struct, get, out)
+        if isinstance(section, TaggedSection):
+            self.tagged_section(section, get, out)
+
+    def items(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
+        is_framed = bool(struct.framing or struct.checks)
+        parts: list[tuple[Item, Any]] = []
+        for item in struct.items:
+            if item.condition is not None and not holds(item.condition, self.scopes):
+                self.refuse_absent(item, get)
+                continue
+            part = self.sink() if is_framed else out
+            parts.append((item, part))
+            if not isinstance(item.type, Framing):
+                with self.at(item.name):
+                    value = self.constant(item, get(item.name))
+                    if isinstance(item.type, Array) and _is_array(value):
+                        value = tuple(value)  # what is counted is what was written
+                    self.scopes[-1][item.name] = value
+                    self.packed(item, value, part)
+        if is_framed:
+            self.frame(parts)
+            for _, part in parts:
+                out += part
+
+    def frame(self, parts: list[tuple[Item, Any]]) -> None:
+        """Fill in lengths, counts and checksums, the last first: they frame what stands behind them."""
+        for index in range(len(parts) - 1, -1, -1):
+            item, out = parts[index]
+            kind = item.type
+            if not isinstance(kind, Framing):
+                continue
+            with self.at(item.name):
+                rest = {later.name: part for later, part in parts[index + 1 :]}
+                if isinstance(kind, Checksum):
+                    out += _checksum(kind, rest)
+                elif isinstance(kind, Count):
+                    self.value(kind.code, len(self.scopes[-1][kind.of]), out)
+                else:
+                    size = len(rest[kind.of]) if kind.of else sum(map(len, rest.values()))
+                    self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
+
+    def packed(self, item: Item, value: Any, out: Any) -> None:
+        """The value; an array packed, where its format says so. Bytes that hold more of the format come packed."""
+        packing = item.compression
+        codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
+        if codec == "none" or not isinstance(item.type, Array):
+            self.value(item.type, value, out)
+            return
+        from tagwire.wire.compression import pack
+
+        data = bytearray()
+        sink, self.sink = (
+            self.sink,
+            bytearray,
+        )  # also where bytes are only counted: what packing leaves of them is not known before
+        self.value(item.type, value, data)
+        self.sink = sink
+        out += pack(codec, bytes(data))
+
+    def constant(self, item: Item, value: Any) -> Any:
+        """The value, unless its item has another one always, or has names for the values of its bits."""
+        if item.equals is not None and value != item.equals:
+            self.fail(f"is {shown(value)}, but it is {item.equals} always")
+        for group in item.bits:
+            if isinstance(value, int) and group.values and group.of(value) >= len(group.values):
+                self.fail(f"has {group.name} {group.of(value)}, but there are {', '.join(group.values)} only")
+        return value
+
+    def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
+        """Refuse a value for an item that another one says is not there."""
+        assert item.condition is not None
+        value = self.scopes[-1][item.name] = item.default_value()
+        if not isinstance(item.type, Framing) and differs(get(item.name), value):
+            with self.at(item.name):
+                self.fail(f"is {shown(get(item.name))}, but {item.condition.field} says that it is not written")
+
+    # ------------------------------------------------------------ types
+
+    def value(self, type: Type, value: Any, out: Any) -> None:
+        if isinstance(type, Fixed):
+            out += self.fixed(type.wire, value)
+        elif isinstance(type, Sized):
+            self.sized(type, value, out)
+        elif isinstance(type, Array):
+            self.array(type, value, out)
+        elif isinstance(type, Nested):
+            self.nested(type, value, out)
+        elif isinstance(type, Varint):
+            out += self.varint(type, value)
+        else:
+            raise AssertionError(f"{type} has no value of its own")
+
+    def fixed(self, wire: WireType, value: Any) -> bytes:
+        family = wire.family
+        try:
+            if family == "boolean":
+                value = {False: 0, True: 1}[value]
+            elif family == "uuid":
+                return uuid_bytes(value)
+            return pack(">" + wire.code, value)
+        except (struct_error, TypeError, ValueError, KeyError, OverflowError):
+            self.fail(f"{shown(value)} is no {_expected(wire)}")
+
+    def varint(self, type: Varint, value: Any) -> bytes:
+        if not isinstance(value, int) or not type.low <= value <= type.high:
+            self.fail(f"{shown(value)} is no {type}: an int from {type.low} to {type.high}")
+        return uvarint_bytes(to_zigzag(value) if type.zigzag else value & (1 << type.bits) - 1)
+
+    def length(self, code: LengthCode | None, size: int, out: Any) -> None:
+        if code is None:
+            return  # to the end of the extent
+        if code.code:
+            try:
+                out += pack(">" + code.code, size)
+            except struct_error:
+                self.fail(f"a length of {size} does not fit the {code.name} before it")
+        elif size + code.bias > UVARINT_MAX:
+            self.fail(f"a length of {size} is above what a length may be")
+        else:
+            out += uvarint_bytes(to_zigzag(size) if code.zigzag else size + code.bias)
+
+    def null(self, type: Sized | Array, out: Any) -> None:
+        code = type.length
+        if not type.nullable or code is None or code.null is None:
+            self.fail("is None, but it is not nullable in this version")
+        if code.code:
+            out += pack(">" + code.code, code.null)
+        else:
+            out += uvarint_bytes(to_zigzag(code.null) if code.zigzag else code.null)
+
+    def sized(self, type: Sized, value: Any, out: Any) -> None:
+        if value is None:
+            self.null(type, out)
+            return
+        data = self.text(value) if type.wire.family == "text" else self.bytes(value)
+        if len(data) > type.longest:
+            self.fail(f"takes {len(data)} bytes; a {type.wire.name} here has at most {type.longest}")
+        self.length(type.length, len(data), out)
+        out += data
+
+    def text(self, value: Any) -> bytes:
+        if not isinstance(value, str):
+            self.fail(f"{shown(value)} is no str")
+        try:
+            data = value.encode()
+        except UnicodeEncodeError as fault:
+            self.fail(
+                f"character {fault.start} is the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for"
+            )
+        return data
+
+    def bytes(self, value: Any) -> "bytes | bytearray | memoryview":
+        try:
+            return binary(value)
+        except (TypeError, ValueError, BufferError):
+            self.fail(f"{shown(value)} is no bytes-like object")
+
+    def array(self, type: Array, value: Any, out: Any) -> None:
+        if value is None:
+            self.null(type, out)
+            return
+        if not _is_array(value):
+            self.fail(f"{shown(value)} is no tuple or list of {type.element}")
+        elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
+        self.length(type.length, len(elements), out)
+        for index, element in enumerate(elements):
+            with self.at(index):
+                self.value(type.element, element, out)
+        self.in_order(type, elements)
+
+    def in_order(self, type: Array, values: Any) -> None:
+        if type.filled and not values:
+            self.fail("is empty; it has at least one element, or else it is left out")
+        order = type.order
+        keys = [key_of(order, value) for value in values] if order else []
+        if any(one >= two for one, two in pairwise(keys)):
+            self.fail(f"does not ascend by {order and order.field}, each once")
+
+    def nested(self, type: Nested, value: Any, out: Any) -> None:
+        if value is None and not type.marker:
+            self.fail("is None, but it is not nullable in this version")
+        if type.marker:
+            present, absent = (b"\x01", b"\xff") if type.marker == "int8" else (b"\x01", b"\x00")
+            out += absent if value is None else present
+        if value is not None:
+            self.struct(type.struct, value, out)
+
+    # ------------------------------------------------------------ tag sections
+
+    def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
+        fields = self.tagged_fields(section.fields, get, UVARINT_MAX)
+        out += uvarint_bytes(len(fields))
+        for tag, data in fields:
+            out += uvarint_bytes(tag)
+            out += uvarint_bytes(len(data))
+            out += data
+
+    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
+        for tag, data in self.tagged_fields(section.fields, get, TAG_MAX):
+            size = len(data) + (2 if section.counts_tag else 0)
+            if size == 0:
+                with self.at("unknown_tags"):
+                    self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
+            self.length(section.length, size, out)
+            out += tag.to_bytes(2, "big")
+            out += data
+        out += b"\x00"
+
+    def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
+        """Tag and data of what is to be written, in tag order."""
+        found: list[tuple[int, Any]] = []
+        names: dict[int, str] = {}
+        for field in fields:
+            assert field.tag is not None  # sections check it
+            names[field.tag] = field.name
+            value = self.scopes[-1][field.name] = get(field.name)
+            if differs(value, field.default_value()):
+                data = self.sink()
+                with self.at(field.name):
+                    self.value(field.type, value, data)
+                found.append((field.tag, data))
+        with self.at("unknown_tags"):
+            found += self.unknown_tags(get("unknown_tags"), names, highest)
+        return sorted(found, key=lambda field: field[0])
+
+    def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
+        if not isinstance(unknown, Mapping):
+            self.fail(f"{shown(unknown)} is no mapping of tags to bytes")
+        for tag in unknown:
+            if type(tag) is not int or not 0 <= tag <= highest:
+                self.fail(f"{shown(tag)} is no tag: an int from 0 to {highest}")
+            if tag in names:
+                self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
+        return [(tag, self.bytes(data)) for tag, data in unknown.items()]
+
+
+def differs(value: Any, default: Any) -> bool:
+    """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
+    if isinstance(default, tuple) and isinstance(value, tuple | list):
+        return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
+    try:
+        return bool(value != default)
+    except (AttributeError, TypeError, ValueError):
+        return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value is a tuple or a list, whatever it says of itself."""
+    return issubclass(type(value), (tuple, list))
+
+
+def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
+    """The checksum of the parts from the first that it covers on; any four bytes where they are only counted."""
+    from tagwire.wire.checksums import checksum
+
+    covered = list(rest.values())[list(rest).index(kind.first) :]
+    if any(isinstance(part, ByteCount) for part in covered):
+        return bytes(4)
+    return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
+
+
+def _unlike(found: type, wanted: type) -> str:
+    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
+    if found.__name__ != wanted.__name__:
+        return ""
+    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
+    if one != other:
+        return f"a {one} is no {other}"
+    return f"a {one} of another class of that name; a module that is loaded twice has two"
+
+
+def _needed(struct: StructLayout) -> Iterator[str]:
+    """The attributes that a version asks its values for: not those that it would drop anyway."""
+    if struct.has_tags:
+        yield "unknown_tags"
+    yield from (field.name for field in struct.missing if not field.ignorable)
+    yield from (field.name for field in struct.values)
+
+
+def _default(field: Item | None) -> Any:
+    """What a dict lacks: a field, or the unknown tags, which are none."""
+    return NO_TAGS if field is None else field.default_value()
+
+
+def _expected(wire: WireType) -> str:
+    if wire.family == "integer":
+        return f"{wire.name}: an int from {wire.low} to {wire.high}"
+    return f"{wire.name}: a {wire.annotation}"

@@ -1,0 +1,66 @@
+"""Layouts: one version of a message, or a record format, as plain data in wire order.
+
+`types` has the types and the layout itself, `parts` the parts that have no inner types.
+"""
+
+from tagwire.layout.parts import (
+    COMPACT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Bits,
+    Checksum,
+    Compression,
+    Condition,
+    Count,
+    Extent,
+    Fixed,
+    LengthCode,
+    Order,
+    Varint,
+)
+from tagwire.layout.types import (
+    DEFAULT_STRUCT,
+    Array,
+    Framing,
+    Item,
+    Layout,
+    Missing,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+)
+
+__all__ = [
+    "COMPACT",
+    "DEFAULT_STRUCT",
+    "INT16",
+    "INT32",
+    "UVARINT",
+    "VARINT",
+    "Array",
+    "Bits",
+    "Checksum",
+    "Compression",
+    "Condition",
+    "Count",
+    "Extent",
+    "Fixed",
+    "Framing",
+    "Item",
+    "Layout",
+    "LengthCode",
+    "Missing",
+    "Nested",
+    "OptionalBuffer",
+    "Order",
+    "Sized",
+    "StructLayout",
+    "TaggedSection",
+    "Type",
+    "Varint",
+]

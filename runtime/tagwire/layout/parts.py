@@ -1,0 +1,308 @@
+"""The parts of layouts that hold no other type: plain data, lengths, numbers, and what record formats add.
+
+`tagwire.layout` builds types, items and structs of them and names them all;
+import them from there. What record formats add:
+
+    Extent     a number that says how many bytes follow
+    Count      a number that says how many elements an array has
+    Checksum   a CRC over what follows
+    Bits       a named bit, or group of bits, of an integer
+    Compression, Order    how an array or bytes are packed; how its elements ascend
+    Condition  on what the presence of an item depends
+
+The first three are framing: a writer works them out, so the values of a struct
+have no lengths and counts (a checksum that was read is kept, to be looked at).
+"""
+
+from __future__ import annotations
+
+from tagwire.wire.types import WIRE_TYPES, WireType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, ClassVar, Final, TypeVar
+
+    P = TypeVar("P", bound="Plain")
+
+__all__ = [
+    "COMPACT",
+    "INT16",
+    "INT32",
+    "UVARINT",
+    "VARINT",
+    "Bits",
+    "Checksum",
+    "Compression",
+    "Condition",
+    "Count",
+    "Extent",
+    "Fixed",
+    "LengthCode",
+    "Order",
+    "Plain",
+    "Varint",
+]
+
+
+class Plain:
+    """Data that is its slots: compared by them, shown by them, never changed."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Plain) and type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(repr, self._values())))
+
+    def given(self) -> list[tuple[str, Any]]:
+        """The arguments that make it again, by name."""
+        return [(name, getattr(self, name)) for name in self.__slots__]
+
+    def replace(self: P, **changes: Any) -> P:
+        """A copy with these arguments changed."""
+        return type(self)(**dict(self.given()) | changes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given())})"
+
+
+class LengthCode(Plain):
+    """How a length or a count is written before what it counts.
+
+    `code` is the `struct` code of a fixed length and "" for a varint; then
+    `zigzag` tells the kind. `bias` is added on the wire: a compact length is
+    n + 1, so that 0 can say null. `null` is what stands on the wire for null,
+    or None where there is no null.
+    """
+
+    __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
+
+    def __init__(
+        self, name: str, code: str, width: int, *, zigzag: bool = False, bias: int = 0, null: int | None = None
+    ) -> None:
+        self.name = name
+        self.code = code
+        self.width = width
+        """Bytes that it takes at least."""
+        self.zigzag = zigzag
+        self.bias = bias
+        self.null = null
+
+
+INT16: Final = LengthCode("int16", "h", 2, null=-1)
+"""Strings outside flexible versions."""
+INT32: Final = LengthCode("int32", "i", 4, null=-1)
+"""Bytes and arrays outside flexible versions."""
+COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
+"""KIP-482's lengths: an unsigned varint of n + 1."""
+VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
+"""Lengths inside records of magic 2."""
+UVARINT: Final = LengthCode("uvarint", "", 1)
+"""A plain unsigned varint: counts that can't be null."""
+
+
+class Fixed(Plain):
+    """A primitive of fixed width."""
+
+    __slots__ = ("wire",)
+
+    def __init__(self, wire: WireType) -> None:
+        self.wire = wire
+
+    @property
+    def minimum(self) -> int:
+        """The fewest bytes that a value takes."""
+        return self.wire.width
+
+    def __str__(self) -> str:
+        return self.wire.name
+
+
+class Varint(Plain):
+    """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
+
+    With `signed`, the bytes of an unsigned varint mean a signed value: a negative
+    one is its two's complement, which takes all bytes that there can be.
+    """
+
+    __slots__ = ("bits", "signed", "zigzag")
+    minimum: ClassVar = 1
+
+    def __init__(self, bits: int, *, zigzag: bool, signed: bool = False) -> None:
+        self.bits = bits
+        self.zigzag = zigzag
+        self.signed = signed or zigzag
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in super().given() if name != "signed" or value > self.zigzag]
+
+    @property
+    def low(self) -> int:
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << self.bits - 1) - 1 if self.signed else (1 << self.bits) - 1
+
+    def __str__(self) -> str:
+        name = ("" if self.zigzag else "u") + ("varint" if self.bits == 32 else "varlong")
+        return f"signed {name}" if self.signed and not self.zigzag else name
+
+
+class Extent(Plain):
+    """A number of bytes: those of the item `of`, or, where `of` is "", all that follow in the struct.
+
+    With `counts_itself` its own bytes are among them.
+    """
+
+    __slots__ = ("code", "counts_itself", "of")
+
+    def __init__(self, code: Fixed | Varint, of: str = "", *, counts_itself: bool = False) -> None:
+        self.code = code
+        self.of = of
+        self.counts_itself = counts_itself
+
+    @property
+    def minimum(self) -> int:
+        return self.code.minimum
+
+    def __str__(self) -> str:
+        return f"{self.code} length"
+
+
+class Count(Plain):
+    """The number of elements of the array `of`."""
+
+    __slots__ = ("code", "of")
+
+    def __init__(self, code: Fixed | Varint, of: str) -> None:
+        self.code = code
+        self.of = of
+
+    @property
+    def minimum(self) -> int:
+        return self.code.minimum
+
+    def __str__(self) -> str:
+        return f"{self.code} count"
+
+
+class Checksum(Plain):
+    """A uint32 over the bytes from the item `first` to the end of the struct; `algorithm` is crc32 or crc32c."""
+
+    __slots__ = ("algorithm", "first")
+    minimum: ClassVar = 4
+
+    def __init__(self, algorithm: str, first: str) -> None:
+        self.algorithm = algorithm
+        self.first = first
+
+    @property
+    def wire(self) -> WireType:
+        """The primitive that holds it."""
+        return WIRE_TYPES["uint32"]
+
+    def __str__(self) -> str:
+        return self.algorithm
+
+
+class Bits(Plain):
+    """A bit, or a group of bits, of an integer: those of `mask`.
+
+    `values` names what the group can hold, from 0 on; other values are
+    refused. Without names it can hold any.
+    """
+
+    __slots__ = ("mask", "name", "values")
+
+    def __init__(self, name: str, mask: int, values: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.mask = mask
+        self.values = values
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [("name", self.name), ("mask", self.mask), *([("values", self.values)] if self.values else [])]
+
+    @property
+    def shift(self) -> int:
+        """How far the group stands from bit 0."""
+        return (self.mask & -self.mask).bit_length() - 1
+
+    def of(self, number: int) -> int:
+        """The group's value in `number`."""
+        return (number & self.mask) >> self.shift
+
+    def put(self, number: int, value: int) -> int:
+        """`number` with this value in the group."""
+        return number & ~self.mask | value << self.shift & self.mask
+
+    def meaning(self, number: int) -> str | bool | int:
+        """What the group says in `number`: the name of its value, True or False for a bit, else its value."""
+        value = self.of(number)
+        if value < len(self.values):
+            return self.values[value]
+        return bool(value) if self.mask.bit_count() == 1 else value
+
+
+def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
+    """What each group of bits says in a number."""
+    return {group.name: group.meaning(number) for group in groups}
+
+
+def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
+    """The groups that are not 0 as words: `compression gzip`, `transactional`, `has headers`."""
+    words = []
+    for group in groups:
+        if group.of(number):
+            name, meaning = group.name.removeprefix("is_").replace("_", " "), group.meaning(number)
+            words.append(name if meaning is True else f"{name} {meaning}")
+    return words
+
+
+class Compression(Plain):
+    """Bytes that are packed as the group `bits` of the item `field` says; its first value means that they are not.
+
+    The packed bytes are an array to the end of its extent, or a sized value that
+    then holds, unpacked, structs of the format itself, one behind the other.
+    """
+
+    __slots__ = ("bits", "field")
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [("field", self.field), ("bits", self.bits)]
+
+    def __init__(self, field: str, bits: Bits) -> None:
+        self.field = field
+        self.bits = bits
+
+
+class Order(Plain):
+    """The elements of an array ascend by their field `field`, each value once; as unsigned numbers, or as they are."""
+
+    __slots__ = ("field", "unsigned")
+
+    def __init__(self, field: str, *, unsigned: bool) -> None:
+        self.field = field
+        self.unsigned = unsigned
+
+
+class Condition(Plain):
+    """An item stands on the wire only where `value of field & mask == equals`.
+
+    The field is looked up among the items read so far, in the struct itself and
+    then in those around it.
+    """
+
+    __slots__ = ("equals", "field", "mask")
+
+    def __init__(self, field: str, mask: int, equals: int) -> None:
+        self.field = field
+        self.mask = mask
+        self.equals = equals

@@ -1,0 +1,35 @@
+"""Packages that load their names when they are first used, so that importing one costs next to nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package; `modules` has the names that each module gives it.
+
+    Type checkers do not see these names: the package imports them once more, under `TYPE_CHECKING`.
+    """
+    module_of = {name: module for module, names in modules.items() for name in names}
+    namespace = vars(sys.modules[package])
+
+    def load(name: str) -> object:
+        module = module_of.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = namespace[name] = getattr(import_module(module), name)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*namespace, *module_of})
+
+    return load, names

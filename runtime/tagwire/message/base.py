@@ -1,0 +1,290 @@
+"""The base classes of generated data classes.
+
+A data class is its `__slots__`: the fields, and `unknown_tags`. Everything
+that works from them alone is here, once: equality, repr, copies, pickling. A
+message adds the calls that its users make. `encode`, `decode` and their kind
+are here as the pure engine has them: each finds the serializer of the version,
+which is imported when it is first asked for. With the native engine a class
+gets others in their place (`tagwire.message.binding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tagwire.errors import UnsupportedVersionError
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.binding import first_use, inherit_calls
+from tagwire.message.field_table import FieldRow, OptionalFields
+from tagwire.versions import NONE, Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, TypeVar
+
+    from tagwire.layout import Layout
+    from tagwire.message.losses import Loss
+    from tagwire.message.serializer import Serializer
+
+    S = TypeVar("S", bound="Struct")
+    M = TypeVar("M", bound="Message")
+
+__all__ = ["Message", "Struct", "decoded", "same"]
+
+
+class Struct:
+    """A struct of a message: mutable, compared by its fields, unhashable.
+
+    Arrays compare by their elements, whether tuple or list, and floats by their
+    bits, so that a NaN equals itself.
+    """
+
+    __slots__: tuple[str, ...] = ()
+
+    FIELDS: ClassVar[tuple[FieldRow, ...]] = ()
+    """The versioned field table: a row for each field, in spec order."""
+
+    unknown_tags: Mapping[int, bytes]
+
+    def __init__(self, **fields: Any) -> None:
+        raise TypeError(f"{type(self).__name__} has no fields; generated classes write their own __init__")
+
+    def replace(self: S, **changes: Any) -> S:
+        """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
+        return type(self)(**{name: getattr(self, name) for name in self.__slots__} | changes)
+
+    __replace__ = replace  # what `copy.replace` of Python 3.13 calls
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        for name in self.__slots__:
+            one, another = getattr(self, name), getattr(other, name)
+            if one is not another and not same(one, another):
+                return False
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _changed(self) -> dict[str, Any]:
+        """The fields that differ from a fresh object's."""
+        fresh = type(self)()
+        values = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in values if not same(value, getattr(fresh, name))}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+
+    def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
+        """What rich prints, as `__repr__` does."""
+        return self._changed().items()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of all fields."""
+        from tagwire.message.html import html_table
+
+        return html_table(self)
+
+    def __copy__(self: S) -> S:
+        return self.replace()
+
+    def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
+        from copy import deepcopy
+
+        return type(self)(**{name: deepcopy(_owned(value), memo) for name, value in self._changed().items()})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
+        return _rebuilt, (type(self), {name: _owned(value) for name, value in self._changed().items()})
+
+
+def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
+    return cls(**fields)
+
+
+def decoded(message: type[M], version: int, data: bytes) -> M:
+    """The message in `data`: how a pickle of encoded bytes is read, with either engine."""
+    return message.decode(data, version)
+
+
+def _owned(value: Any) -> Any:
+    """`value` with bytes in the place of views."""
+    if isinstance(value, memoryview):
+        return value.tobytes()
+    if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
+        return tuple(map(_owned, value))
+    return value
+
+
+def _bits(value: float) -> bytes:
+    from struct import pack
+
+    return pack(">d", value)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values of a field are the same: floats by their bits, arrays by their elements."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+class Message(Struct):
+    """A message: a request, a response, a header, or a record.
+
+    Wherever a version is asked for, UnsupportedVersionError answers one outside
+    `VERSIONS`.
+    """
+
+    __slots__ = ()
+
+    NAME: ClassVar[str]
+    """The spec's name."""
+    KIND: ClassVar[str]
+    """request, response, header, metadata, data, coordinator-key or coordinator-value."""
+    API_KEY: ClassVar[int | None] = None
+    """The API key or the record type; None for headers and data."""
+    COMPONENT: ClassVar[str] = ""
+    """Where the message lives: API keys of records repeat across components."""
+    VERSIONS: ClassVar[Versions]
+    FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
+    """Versions with tagged fields and compact lengths."""
+    LATEST_STABLE: ClassVar[int]
+    """The highest version that is not marked unstable; -1 if there is none."""
+    HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
+    """Header version by ranges of the message's version; requests and responses only."""
+    FALLBACK: ClassVar[tuple[int, int] | None] = None
+    """A response's version and error code by which a peer answers a version that it lacks."""
+    OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
+    """The draft dialect's settings, or None in the released one."""
+
+    _layouts: ClassVar[dict[int, Layout]]
+    _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
+    _codec: ClassVar[Any]
+    _bound: ClassVar[frozenset[str]]
+
+    def __init_subclass__(cls) -> None:
+        cls._layouts = {}
+        cls._serializers = {}
+        if cls.__base__ is not Message:
+            inherit_calls(cls, Message)
+
+    @classmethod
+    def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
+        """What encodes and decodes a version: a generated class, or the native engine's plan."""
+        found = cls._serializers.get(version)
+        if found is None:
+            if version not in cls.VERSIONS:
+                raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+            from tagwire.message.engines import serializer_of
+
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
+        return found
+
+    @first_use
+    def encode(self, version: int) -> bytes:
+        """The message as bytes. Raises EncodeError for a value that this version can't carry."""
+        return (self._serializers.get(version) or self.serializer(version)).encode(self)
+
+    @first_use
+    def encoded_size(self, version: int) -> int:
+        """The length in bytes of what `encode` gives, without encoding; raises the same errors."""
+        return self.serializer(version).encoded_size(self)
+
+    @first_use
+    @classmethod
+    def decode(
+        cls: type[M],
+        data: Any,
+        version: int,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> M:
+        """The message that `data` (any bytes-like object) holds, from its first byte to its last.
+
+        With `views`, bytes and records are memoryviews of `data`. With
+        `strict=False` it takes what Kafka's own reader takes. With `gc=False` the
+        native engine hides the objects from the garbage collector: faster, and for
+        callers that never make cycles of them, which would not be freed. Raises
+        DecodeError, LimitError where `limits` stop it.
+        """
+        serializer = cls._serializers.get(version) or cls.serializer(version)
+        return serializer.decode(data, strict=strict, views=views, limits=limits)
+
+    @first_use
+    @classmethod
+    def decode_from(
+        cls: type[M],
+        data: Any,
+        version: int,
+        offset: int = 0,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> tuple[M, int]:
+        """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
+        return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
+
+    @classmethod
+    def header_version(cls, version: int) -> int:
+        """The version of the header that goes with a version of this request or response.
+
+        Versions above the valid ones extrapolate: a broker must read the header of a
+        request that it can't read. Raises UnsupportedVersionError where there is no header.
+        """
+        for versions, header_version in cls.HEADER_VERSIONS:
+            if version in versions:
+                return header_version
+        ranges = cls.HEADER_VERSIONS
+        known = Versions(ranges[0][0].lowest, ranges[-1][0].highest) if ranges else NONE
+        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, known)
+
+    def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
+        """The message in Kafka's JSON form.
+
+        `style="lossless"` has records as base64 and unknown tagged fields under
+        `_unknownTags`; `style="kafka"` is exactly what Kafka's own converters
+        print. Raises EncodeError for a value that this version can't carry.
+        """
+        from tagwire.message.json import to_json
+
+        return to_json(self, version, style)
+
+    @classmethod
+    def from_json(cls: type[M], obj: Mapping[str, Any], version: int) -> M:
+        """The message in `obj`, Kafka's JSON form of this version. Raises EncodeError for what is not."""
+        from tagwire.message.json import from_json
+
+        return from_json(cls, obj, version)
+
+    def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
+        """The message in Kafka's JSON form as text, in one line or indented; else as `to_json`."""
+        from tagwire.message.json_text import to_json_text
+
+        return to_json_text(self, version, style, indent)
+
+    @classmethod
+    def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
+        """The message in a JSON text, or its UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
+        from tagwire.message.json_text import from_json_text
+
+        return from_json_text(cls, text, version)
+
+    def supported_versions(self) -> Versions:
+        """The versions that carry this value without loss or refusal; possibly none."""
+        from tagwire.message.losses import supported_versions
+
+        return supported_versions(self)
+
+    def losses(self, version: int) -> tuple[Loss, ...]:
+        """What `version` would drop (ignorable) or refuse of this value."""
+        from tagwire.message.losses import losses
+
+        return losses(self, version)

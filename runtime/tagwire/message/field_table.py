@@ -1,0 +1,252 @@
+"""The versioned field table: what a generated class knows of its fields, and layouts made from it.
+
+Each generated struct lists its fields in `FIELDS`, one row a field, in spec
+order and for all versions together. `layout_of` expands the rows for one
+version; the native engine, tracer, JSON and Arrow all start from there, and so
+do the generator's own views: the version arithmetic stands here alone.
+"""
+
+from __future__ import annotations
+
+from tagwire.errors import SchemaError, UnsupportedVersionError
+from tagwire.layout import (
+    COMPACT,
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    Missing,
+    Nested,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+)
+from tagwire.versions import Versions
+from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.uuids import default_uuid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from tagwire.message.base import Message, Struct
+    from tagwire.message.framing_table import Form
+    from tagwire.message.record_format import RecordFormat
+
+__all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
+
+_parsed: Final[dict[str, Versions]] = {}
+
+
+def _versions(text: str) -> Versions:
+    """Parsed once: the same few texts stand in thousands of rows."""
+    versions = _parsed.get(text)
+    if versions is None:
+        versions = _parsed[text] = Versions.parse(text)
+    return versions
+
+
+class FieldRow:
+    """A field of a struct in all versions.
+
+    `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
+    `flexible` is the field's own range of compact lengths, or None for the
+    message's. An array's `default` may be left out, a uuid's may be its number.
+    `record_formats` are ranges of versions, each with the format of the records
+    that the field carries there. `struct` is the class of its value or elements.
+    `form` is what only fields of record formats have.
+    """
+
+    __slots__ = (
+        "_default",
+        "flexible",
+        "form",
+        "ignorable",
+        "name",
+        "nullable",
+        "record_formats",
+        "spec_name",
+        "struct",
+        "tag",
+        "tagged",
+        "type",
+        "versions",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        spec_name: str,
+        type: str,
+        versions: str,
+        *,
+        default: Any = (),
+        nullable: str = "none",
+        tag: int | None = None,
+        tagged: str = "none",
+        ignorable: bool = False,
+        flexible: str | None = None,
+        record_formats: tuple[tuple[str, str], ...] = (),
+        struct: type[Struct] | None = None,
+        form: Form | None = None,
+    ) -> None:
+        self.name = name
+        self.spec_name = spec_name
+        self.type = type
+        self.versions = _versions(versions)
+        self._default = default
+        self.nullable = _versions(nullable)
+        self.tag = tag
+        self.tagged = _versions(tagged)
+        self.ignorable = ignorable
+        self.flexible = None if flexible is None else _versions(flexible)
+        self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
+        self.struct = struct
+        self.form = form
+
+    def record_format(self, version: int) -> str:
+        """The format of the records that it carries in a version; "" where the spec names none."""
+        return next((format for versions, format in self.record_formats if version in versions), "")
+
+    @property
+    def default(self) -> Any:
+        """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only now."""
+        if self.type == "uuid" and isinstance(self._default, int):
+            return default_uuid(self._default)
+        return self._default
+
+    @property
+    def json_name(self) -> str:
+        """Kafka's JSON key: the spec's name with its first letter in lower case."""
+        return self.spec_name[0].lower() + self.spec_name[1:]
+
+
+class OptionalFields:
+    """The draft dialect's settings of a message: since when, and which reading of the draft.
+
+    Source: the first draft of KIP-482; the two options are readings that its
+    text leaves open.
+    """
+
+    __slots__ = ("counts_tag", "length_varint", "versions")
+
+    def __init__(self, versions: Versions, *, length_varint: str = "zigzag", counts_tag: bool = False) -> None:
+        if length_varint not in ("zigzag", "unsigned"):
+            raise SchemaError(f"length_varint is {length_varint!r}; 'zigzag' or 'unsigned' was expected")
+        self.versions = versions
+        self.length_varint = length_varint
+        self.counts_tag = counts_tag
+
+    def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
+        """The section of a struct with these optional fields."""
+        length = VARINT if self.length_varint == "zigzag" else UVARINT
+        return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
+
+
+def layout_of(message: type[Message], version: int) -> Layout:
+    """The layout of `message` in `version`; made once.
+
+    Raises UnsupportedVersionError for a version that the message lacks.
+    """
+    known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
+    layout = known.get(version)
+    if layout is None:
+        if version not in message.VERSIONS:
+            raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
+        root = _Expansion(message, version).struct(message, message.NAME)
+        layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
+    return layout
+
+
+def layout_of_format(cls: type[RecordFormat]) -> Layout:
+    """The layout of a record format; made once."""
+    layout: Layout | None = cls.__dict__.get("_layout")
+    if layout is None:
+        layout = Layout(cls.FORMAT, None, _format_struct(cls, cls.__name__, {}))
+        cls._layout = layout  # pyright: ignore[reportPrivateUsage]
+    return layout
+
+
+def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], StructLayout]) -> StructLayout:
+    from tagwire.message.framing_table import Form, record_item
+
+    items = []
+    for row in cls.FIELDS:
+        inner = row.struct
+        struct = None if inner is None else known.get(inner) or _format_struct(inner, inner.__name__, known)
+        items.append(record_item(row, row.form or Form(), struct))
+    layout = known[cls] = StructLayout(name, tuple(items), cls=cls)
+    return layout
+
+
+class _Expansion:
+    """One version of one message; each struct is expanded once."""
+
+    def __init__(self, message: type[Message], version: int) -> None:
+        self.version = version
+        self.flexible = version in message.FLEXIBLE_VERSIONS
+        optional = message.OPTIONAL_FIELDS
+        self.optional = optional if optional is not None and version in optional.versions else None
+        self.structs: dict[type[Struct], StructLayout] = {}
+
+    def struct(self, cls: type[Struct], name: str) -> StructLayout:
+        layout = self.structs.get(cls)
+        if layout is None:
+            layout = self.structs[cls] = self.expanded(cls, name)
+        return layout
+
+    def expanded(self, cls: type[Struct], name: str) -> StructLayout:
+        items: list[Item] = []
+        tagged: list[Item] = []
+        missing: list[Missing] = []
+        for row in cls.FIELDS:
+            if self.version not in row.versions:
+                missing.append(Missing(row.name, row.default, ignorable=row.ignorable, cls=row.struct))
+                continue
+            is_tagged = self.version in row.tagged
+            item = Item(
+                row.name,
+                self.type(row, is_tagged=is_tagged),
+                json_name=row.json_name,
+                default=row.default,
+                tag=row.tag if is_tagged else None,
+            )
+            (tagged if is_tagged else items).append(item)
+        section: TaggedSection | OptionalBuffer | None = None
+        if self.flexible:
+            section = TaggedSection(tuple(tagged))
+        elif self.optional:
+            section = self.optional.buffer(tuple(tagged))
+        return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
+
+    def type(self, row: FieldRow, *, is_tagged: bool) -> Type:
+        compact = self.flexible if row.flexible is None else self.version in row.flexible
+        nullable = self.version in row.nullable
+        if row.type.startswith("[]"):
+            element = self.element(row, row.type[2:], compact=compact)
+            return Array(element, COMPACT if compact else INT32, nullable=nullable)
+        if row.struct is not None:
+            marker = ("uvarint" if is_tagged else "int8") if nullable else ""
+            return Nested(self.struct(row.struct, row.type), marker)
+        return _primitive(row.type, compact=compact, nullable=nullable)
+
+    def element(self, row: FieldRow, name: str, *, compact: bool) -> Type:
+        if row.struct is not None:
+            return Nested(self.struct(row.struct, name))
+        return _primitive(name, compact=compact, nullable=False)
+
+
+def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
+    wire = WIRE_TYPES.get(name)
+    if wire is None:
+        raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+    if wire.is_fixed:
+        return Fixed(wire)
+    plain = INT16 if wire.family == "text" else INT32
+    return Sized(wire, COMPACT if compact else plain, nullable=nullable)

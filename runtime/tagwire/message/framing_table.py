@@ -1,0 +1,187 @@
+"""Rows of record formats: what a field table says of a field that only record formats have, and its item.
+
+A format has no versions: its rows are in all of them, and its layout's version
+is None. What a row adds for a format is its `Form`.
+"""
+
+from __future__ import annotations
+
+from tagwire.errors import SchemaError
+from tagwire.layout import (
+    INT16,
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Bits,
+    Checksum,
+    Compression,
+    Condition,
+    Count,
+    Extent,
+    Fixed,
+    Item,
+    LengthCode,
+    Nested,
+    Order,
+    Sized,
+    Type,
+    Varint,
+)
+from tagwire.layout.parts import Plain
+from tagwire.wire.types import WIRE_TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from tagwire.layout import StructLayout
+    from tagwire.message.field_table import FieldRow
+
+__all__ = ["CHECKSUMS", "LENGTHS", "VARINTS", "Form", "record_item"]
+
+VARINTS: Final = {
+    "varint": Varint(32, zigzag=True),
+    "varlong": Varint(64, zigzag=True),
+    "uvarint": Varint(32, zigzag=False),
+    "uvarlong": Varint(64, zigzag=False),
+}
+"""The integers of variable width, by their names in specs."""
+
+CHECKSUMS: Final = ("crc32", "crc32c")
+"""The types of checksums."""
+
+LENGTHS: Final[dict[str, LengthCode | None]] = {
+    "int16": INT16,
+    "int32": INT32,
+    "varint": VARINT,
+    "uvarint": UVARINT,
+    "rest": None,
+}
+"""What may stand before bytes, texts and elements; `rest`: nothing, they fill the extent that they are in."""
+
+
+class Form(Plain):
+    """How a field of a record format is written; names are those of attributes, "" is none.
+
+    `length` is the key of `LENGTHS` before bytes and texts, `count` that before
+    elements. A number may be the length of the item `length_of` (`rest`: of all
+    that follows), or the count of `count_of`. `covers` is the first item that a
+    checksum covers. `compression` names a field and a group of its bits.
+    """
+
+    __slots__ = (
+        "ascending",
+        "bits",
+        "compression",
+        "count",
+        "count_of",
+        "counted_by",
+        "counts_itself",
+        "covers",
+        "equals",
+        "extent",
+        "filled",
+        "length",
+        "length_of",
+        "relative_to",
+        "rewritten",
+        "signed",
+        "when",
+    )
+
+    def __init__(
+        self,
+        *,
+        length: str = "",
+        count: str = "",
+        length_of: str = "",
+        counts_itself: bool = False,
+        extent: str = "",
+        count_of: str = "",
+        counted_by: str = "",
+        covers: str = "",
+        bits: tuple[Bits, ...] = (),
+        when: Condition | None = None,
+        relative_to: str = "",
+        compression: Compression | None = None,
+        equals: int | None = None,
+        rewritten: bool = False,
+        ascending: Order | None = None,
+        filled: bool = False,
+        signed: bool = False,
+    ) -> None:
+        self.length = length
+        self.count = count
+        self.length_of = length_of
+        self.counts_itself = counts_itself
+        self.extent = extent
+        self.count_of = count_of
+        self.counted_by = counted_by
+        self.covers = covers
+        self.bits = bits
+        self.when = when
+        self.relative_to = relative_to
+        self.compression = compression
+        self.equals = equals
+        self.rewritten = rewritten
+        self.ascending = ascending
+        self.filled = filled
+        self.signed = signed
+
+    def given(self) -> list[tuple[str, object]]:
+        """What differs from a field without any of these."""
+        plain = Form()
+        return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
+
+
+def record_item(row: FieldRow, form: Form, struct: StructLayout | None) -> Item:
+    """The item of a row; `struct` is what it holds, one or many. Raises SchemaError for what is no type."""
+    return Item(
+        row.name,
+        _type(row, form, struct),
+        json_name=row.json_name,
+        default=row.default,
+        condition=form.when,
+        extent=form.extent,
+        equals=form.equals,
+        bits=form.bits,
+        relative_to=form.relative_to,
+        compression=form.compression,
+        rewritten=form.rewritten,
+    )
+
+
+def _type(row: FieldRow, form: Form, struct: StructLayout | None) -> Type:
+    if row.type.startswith("[]"):
+        element = Nested(struct) if struct else _plain(row.type[2:], form)
+        assert not isinstance(element, Extent | Count | Checksum)
+        return Array(
+            element,
+            LENGTHS[form.count] if form.count else None,
+            nullable=False,
+            counted_by=form.counted_by,
+            order=form.ascending,
+            filled=form.filled,
+        )
+    if struct is not None:
+        return Nested(struct)
+    if row.type in CHECKSUMS:
+        return Checksum(row.type, form.covers)
+    if row.type in ("string", "bytes"):
+        return Sized(WIRE_TYPES[row.type], LENGTHS[form.length], nullable=bool(row.nullable))
+    number = _plain(row.type, form)
+    if form.length_of:
+        of = "" if form.length_of == "rest" else form.length_of
+        return Extent(number, of, counts_itself=form.counts_itself)
+    return Count(number, form.count_of) if form.count_of else number
+
+
+def _plain(name: str, form: Form) -> Fixed | Varint:
+    varint = VARINTS.get(name)
+    if varint is not None:
+        return Varint(varint.bits, zigzag=varint.zigzag, signed=form.signed)
+    wire = WIRE_TYPES.get(name)
+    if wire is None or not wire.is_fixed:
+        raise SchemaError(f"{name!r} is no number; expected one of {', '.join([*VARINTS, *WIRE_TYPES])}")
+    return Fixed(wire)

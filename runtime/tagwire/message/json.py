@@ -1,0 +1,302 @@
+"""Messages as JSON values: Kafka's own JSON form, and one that loses nothing.
+
+Source: the output of Kafka's generated JSON converters. An object a struct,
+keys as in the spec with the first letter in lower case; fields of the version,
+tagged ones only where they differ from the default. uuid as 22 characters of
+URL-safe base64, bytes as standard base64, NaN and infinities as texts. Where
+Kafka's form loses something, the lossless style does not: records are base64
+(Kafka prints ""), unknown tagged fields stand under `_unknownTags`, a NaN
+other than the usual one keeps its bits (`NaN:7ff8000000000001`).
+
+With the native engine both go through C (`_native/json.pxi`), which leaves to this
+module whatever is odd, and all that is to be refused.
+
+Writing goes by layout. Reading goes by the field rows of the classes, because
+a field that only other versions have is accepted too: whether the value can be
+written is asked when it is written.
+"""
+
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping
+from contextlib import suppress
+from struct import pack, unpack
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from uuid import UUID
+
+from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.interpreter.cursor import dotted
+from tagwire.interpreter.writer import differs, encoded_size
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.message.engines import engine
+from tagwire.message.field_table import FieldRow, layout_of
+from tagwire.text_format import near, shown
+from tagwire.wire.scalars import uuid_of
+from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.varint import UVARINT_MAX
+
+if TYPE_CHECKING:
+    from tagwire.message.base import Message, Struct
+
+__all__ = ["UNKNOWN_TAGS", "from_json", "is_lossless_style", "json_tags", "json_value", "to_json"]
+
+M = TypeVar("M", bound="Message")
+
+UNKNOWN_TAGS: Final = "_unknownTags"
+STYLES: Final = ("lossless", "kafka")
+_NAN_BITS: Final = pack(">d", float("nan"))
+_NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def to_json(message: "Message", version: int, style: str = "lossless") -> dict[str, Any]:
+    """The JSON form of `message` in a version; `style` is "lossless" or "kafka".
+
+    Raises EncodeError for a value that the version can't carry,
+    UnsupportedVersionError for a version that there is not.
+    """
+    layout = layout_of(type(message), version)
+    is_lossless = is_lossless_style(style, layout)
+    if engine() == "native":
+        from tagwire import _engine
+
+        made: dict[str, Any] | None = _engine.to_json(message, version, is_lossless)
+        if made is not None:
+            return made
+    encoded_size(layout, message)  # refuses what can't be written as bytes; so nothing below needs a check
+    return _Writer(is_lossless).struct(layout.root, message)
+
+
+def is_lossless_style(style: str, layout: Layout) -> bool:
+    """Whether a style is the lossless one. Raises EncodeError for one that there is not."""
+    if style not in STYLES:
+        reason = f"{shown(style)} is no style of JSON; expected {' or '.join(map(repr, STYLES))}"
+        raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
+    return style == "lossless"
+
+
+class _Writer:
+    """One style. Which keys a struct has, in which order, is worked out once a struct."""
+
+    def __init__(self, is_lossless: bool) -> None:
+        self.is_lossless = is_lossless
+        self.fields: dict[int, list[Item]] = {}
+
+    def struct(self, struct: StructLayout, value: Any) -> dict[str, Any]:
+        fields = self.fields.get(id(struct))
+        if fields is None:
+            fields = self.fields[id(struct)] = _in_spec_order(struct)
+        out: dict[str, Any] = {}
+        for item in fields:
+            field = getattr(value, item.name)
+            if item.tag is None or differs(field, item.default_value()):
+                out[item.json_name] = self.value(item.type, field)
+        if self.is_lossless and value.unknown_tags:
+            out[UNKNOWN_TAGS] = json_tags(value.unknown_tags)
+        return out
+
+    def value(self, type: Type, value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(type, Nested):
+            return self.struct(type.struct, value)
+        if isinstance(type, Array):
+            return [self.value(type.element, element) for element in value]
+        if isinstance(type, Varint):
+            return int(value)
+        assert isinstance(type, Fixed | Sized), "messages are not framed"
+        return self.primitive(type.wire, value)
+
+    def primitive(self, wire: WireType, value: Any) -> Any:
+        if wire.name == "records" and not self.is_lossless:
+            return ""
+        if wire.family == "boolean":
+            return bool(value)
+        return json_value(float(value) if wire.family == "floating" else value, is_lossless=self.is_lossless)
+
+
+def _in_spec_order(struct: StructLayout) -> list[Item]:
+    rows: tuple[FieldRow, ...] = struct.cls.FIELDS  # type: ignore[union-attr]
+    by_name = {item.name: item for item in struct.fields}
+    return [by_name[row.name] for row in rows if row.name in by_name]
+
+
+def json_value(value: Any, *, is_lossless: bool = True) -> Any:
+    """A primitive as JSON: a bool, an int, a text or None."""
+    if isinstance(value, float):
+        return _float_text(value, is_lossless)
+    if isinstance(value, UUID):
+        return b2a_base64(value.bytes, newline=False).decode().rstrip("=").translate(_TO_URL)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return b2a_base64(value, newline=False).decode()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # an enum's number, not the enum
+    return value
+
+
+def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
+    """Unknown tagged fields as JSON: base64 by tag, in the order of tags."""
+    return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
+
+
+_TO_URL = str.maketrans("+/", "-_")
+_FROM_URL = str.maketrans("-_+/", "+/??")
+
+
+def _float_text(value: float, is_lossless: bool) -> float | str:
+    if value == value and value not in (float("inf"), float("-inf")):
+        return value
+    if value == value:
+        return "Infinity" if value > 0 else "-Infinity"
+    bits = pack(">d", value)
+    return "NaN" if bits == _NAN_BITS or not is_lossless else f"NaN:{bits.hex()}"
+
+
+# ---------------------------------------------------------------- reading
+
+
+def from_json(cls: type[M], obj: Any, version: int) -> M:
+    """The message in `obj`, the JSON form (either style) of a version.
+
+    Each field of the version must be there, but for tagged ones; a field of
+    another version may be. Raises EncodeError, with the field's path, for what
+    does not fit; UnsupportedVersionError for a version that there is not.
+    """
+    if version not in cls.VERSIONS:
+        raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+    if engine() == "native":
+        from tagwire import _engine
+
+        found: M | None = _engine.from_json(cls, obj, version)
+        if found is not None:
+            return found
+    made: M = _Reader(cls.NAME, version).struct(cls, obj, is_of_version=True)
+    return made
+
+
+class _Reader:
+    """One walk over one JSON value."""
+
+    def __init__(self, message_name: str, version: int) -> None:
+        self.message_name = message_name
+        self.version = version
+        self.path: list[str | int] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
+
+    def struct(self, cls: "type[Struct]", obj: Any, *, is_of_version: bool) -> Any:
+        """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
+        if not isinstance(obj, Mapping):
+            self.fail(f"{shown(obj)} is no JSON object")
+        keys = {row.json_name: row for row in cls.FIELDS}
+        for key in obj:
+            if key not in keys and key != UNKNOWN_TAGS:
+                self.fail(f"{cls.__name__} has no field {shown(key)}{near(key, [*keys])}")
+        fields: dict[str, Any] = {}
+        for key, row in keys.items():
+            in_version = is_of_version and self.version in row.versions
+            self.path.append(row.name)
+            if key in obj:
+                fields[row.name] = self.field(row, obj[key], in_version=in_version)
+            elif in_version and self.version not in row.tagged:
+                self.fail(f"the key {key!r} is missing; this version has the field, and it is not a tagged one")
+            self.path.pop()
+        return cls(**fields, unknown_tags=self.unknown_tags(obj.get(UNKNOWN_TAGS)))
+
+    def unknown_tags(self, obj: Any) -> Mapping[int, bytes]:
+        if obj is None:
+            return NO_TAGS
+        self.path.append("unknown_tags")
+        if not isinstance(obj, Mapping):
+            self.fail(f"{shown(obj)} is no JSON object of tags to base64")
+        tags: dict[int, bytes] = {}
+        for key, text in obj.items():
+            tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
+            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
+                self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
+            tags[tag] = self.base64(text)
+        self.path.pop()
+        return tags
+
+    def field(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
+        if value is None:
+            if not (self.version in row.nullable if in_version else row.nullable):
+                self.fail("is null, but it is not nullable in this version")
+            return None
+        if not row.type.startswith("[]"):
+            return self.value(row, row.type, value, in_version)
+        if not isinstance(value, list | tuple):
+            self.fail(f"{shown(value)} is no JSON array")
+        elements = []
+        for index, element in enumerate(value):
+            self.path.append(index)
+            elements.append(self.value(row, row.type[2:], element, in_version))
+            self.path.pop()
+        return tuple(elements)
+
+    def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
+        if row.struct is not None:
+            return self.struct(row.struct, value, is_of_version=in_version)
+        return self.primitive(WIRE_TYPES[type_name], value)
+
+    def primitive(self, wire: WireType, value: Any) -> Any:
+        if wire.family == "integer":
+            return self.integer(wire, value)
+        if wire.family == "floating":
+            return self.floating(value)
+        if wire.family == "boolean":
+            return value if isinstance(value, bool) else self.fail(f"{shown(value)} is neither true nor false")
+        if wire.family == "uuid":
+            return self.uuid(value)
+        if wire.family == "text":
+            return value if isinstance(value, str) else self.fail(f"{shown(value)} is no text")
+        return self.base64(value)
+
+    def integer(self, wire: WireType, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not wire.low <= value <= wire.high:
+            self.fail(f"{shown(value)} is no {wire.name}: an integer from {wire.low} to {wire.high}")
+        return value
+
+    def floating(self, value: Any) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                return float(value)
+            except OverflowError:
+                self.fail(f"{shown(value)} is too large for a float64")
+        if isinstance(value, str):
+            named = _NAMED_FLOATS.get(value)
+            if named is None and value.startswith("NaN:") and len(value) == 20:
+                named = _nan_of(value[4:])
+            if named is not None:
+                return named
+        self.fail(f"{shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
+
+    def uuid(self, value: Any) -> UUID:
+        raw = b""
+        if isinstance(value, str) and len(value.rstrip("=")) == 22 and len(value) in (22, 24) and value.isascii():
+            with suppress(Base64Error):
+                raw = a2b_base64(value.rstrip("=").translate(_FROM_URL) + "==", strict_mode=True)
+        if len(raw) != 16:
+            self.fail(f"{shown(value)} is no uuid: 22 characters of URL-safe base64 were expected")
+        return uuid_of(raw)
+
+    def base64(self, value: Any) -> bytes:
+        if not isinstance(value, str) or not value.isascii():
+            self.fail(f"{shown(value)} is no text in base64")
+        try:
+            return a2b_base64(value, strict_mode=True)
+        except Base64Error as fault:
+            self.fail(f"{shown(value)} is no base64 of the standard alphabet with padding ({fault})")
+
+
+def _nan_of(text: str) -> float | None:
+    """The NaN of these bits, or None where they are those of no NaN."""
+    try:
+        (value,) = unpack(">d", bytes.fromhex(text))
+    except ValueError:
+        return None
+    return float(value) if value != value else None

@@ -1,0 +1,95 @@
+"""Messages to and from JSON text: what `json` makes of their JSON form, and with the native engine without that form.
+
+Reading is stricter than Python's reader where its leniency would lose something: a key that is repeated in an
+object, and NaN or an infinity that is no text, are refused.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.message.engines import engine
+from tagwire.message.field_table import layout_of
+from tagwire.message.json import from_json, is_lossless_style, to_json
+from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    from tagwire.message.base import Message
+
+__all__ = ["dumped", "from_json_text", "to_json_text"]
+
+M = TypeVar("M", bound="Message")
+
+
+def to_json_text(message: "Message", version: int, style: str = "lossless", indent: int | None = None) -> str:
+    """What `json.dumps(message.to_json(version, style=style), indent=indent, ensure_ascii=False)` gives.
+
+    Raises EncodeError for a value that the version can't carry, UnsupportedVersionError for an unknown version.
+    """
+    if engine() == "native":
+        from tagwire import _engine
+
+        is_lossless = is_lossless_style(style, layout_of(type(message), version))
+        text: str | None = _engine.to_json_text(message, version, is_lossless, indent)
+        if text is not None:
+            return text
+    return dumped(to_json(message, version, style), indent)
+
+
+def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
+    """The message in a JSON text, or in the UTF-8 bytes of one; either style.
+
+    Raises EncodeError with line and column for what is no JSON, with the field's path for what does not fit;
+    UnsupportedVersionError for a version that there is not.
+    """
+    if version not in cls.VERSIONS:
+        raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+    if not isinstance(text, str | bytes | bytearray | memoryview):
+        _refuse(cls, version, f"a {type(text).__name__} is no JSON text; expected str or bytes")
+    if engine() == "native":
+        from tagwire import _engine
+
+        data = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
+        found: M | None = _engine.from_json_text(cls, data, version)
+        if found is not None:
+            return found
+    return from_json(cls, _value(cls, version, text), version)
+
+
+def dumped(value: Any, indent: int | None = None) -> str:
+    """A JSON value as text."""
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
+    """The JSON value of a text. Raises EncodeError."""
+
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            _refuse(cls, version, f"the key {shown(twice)} is repeated in one object")
+        return made
+
+    def refuse_constant(name: str) -> NoReturn:
+        _refuse(cls, version, f"{name} is no JSON value; write it as the text {json.dumps(name)}")
+
+    try:
+        if not isinstance(text, str):
+            text = bytes(text).decode()
+        return json.loads(text, object_pairs_hook=once_each, parse_constant=refuse_constant)
+    except UnicodeDecodeError as fault:
+        _refuse(
+            cls, version, f"byte {fault.start} of the text is 0x{fault.object[fault.start]:02x}, which is not UTF-8"
+        )
+    except json.JSONDecodeError as fault:
+        _refuse(cls, version, f"the text is no JSON at line {fault.lineno}, column {fault.colno}: {fault.msg}")
+    except RecursionError:
+        _refuse(cls, version, "the text is nested more deeply than any message")
+    except ValueError:  # Python's bound for the digits of one number
+        _refuse(cls, version, "the text has a number of more digits than any field")
+
+
+def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:
+    raise EncodeError(reason, message_name=cls.NAME, version=version, path="")

@@ -1,0 +1,113 @@
+"""What a version would lose of a value: asked before sending, so that the sender can choose.
+
+The question is answered by the walk that encodes: a `LayoutWriter` that keeps
+each refusal and goes on. So what is no loss here can be encoded, and the other
+way round.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.cursor import dotted
+from tagwire.interpreter.writer import LayoutWriter, differs
+from tagwire.layout import Layout, StructLayout, Type
+from tagwire.message.field_table import layout_of
+from tagwire.versions import NONE, Versions
+from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.unknown_tags import NO_TAGS
+
+if TYPE_CHECKING:
+    from tagwire.message.base import Message
+
+__all__ = ["Loss", "losses", "supported_versions"]
+
+
+class Loss:
+    """Something that a version does not carry.
+
+    `path` as in errors (`topics[0].topic_id`), `value` what stands there. It is
+    dropped in silence if `ignorable`; else encoding refuses it.
+    """
+
+    __slots__ = ("ignorable", "path", "value")
+    __match_args__ = ("path", "value")
+
+    def __init__(self, path: str, value: Any, *, ignorable: bool) -> None:
+        self.path = path
+        self.value = value
+        self.ignorable = ignorable
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        return (self.path, self.value, self.ignorable) == (other.path, other.value, other.ignorable)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Loss({self.path!r}, {self.value!r}, ignorable={self.ignorable})"
+
+
+def losses(message: "Message", version: int) -> tuple[Loss, ...]:
+    """What `version` would drop or refuse of `message`, in wire order; nothing if it carries all.
+
+    Raises UnsupportedVersionError for a version that there is not.
+    """
+    writer = _Losses(layout_of(type(message), version))
+    writer.message(message, ByteCount())
+    return tuple(writer.found)
+
+
+def supported_versions(message: "Message") -> Versions:
+    """The versions that carry `message` without loss or refusal; `NONE` if there are none.
+
+    They are one range: a field's versions are one range, those in which it may
+    be null are one range, and so are those with tagged fields; each value needs
+    to be in some of these, and ranges have a range in common. A default of null
+    in a field that is not nullable breaks this (absent is fine, then present is
+    not, then absent again); there the highest range counts.
+    """
+    lowest = highest = -1
+    for version in reversed(list(message.VERSIONS)):
+        if not losses(message, version):
+            lowest, highest = version, max(highest, version)
+        elif highest >= 0:
+            break
+    return NONE if highest < 0 else Versions(lowest, highest)
+
+
+class _Losses(LayoutWriter):
+    """Encoding that keeps what it would refuse, and goes on behind it."""
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(layout, ByteCount)
+        self.found: list[Loss] = []
+
+    def keep(self, name: str, value: Any, *, ignorable: bool) -> None:
+        self.found.append(Loss(dotted([*self.path, name]), value, ignorable=ignorable))
+
+    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+        for field in struct.missing:
+            if differs(get(field.name), field.default_value()):
+                self.keep(field.name, get(field.name), ignorable=field.ignorable)
+        if struct.section is None and differs(get("unknown_tags"), NO_TAGS):
+            self.keep("unknown_tags", get("unknown_tags"), ignorable=False)
+
+    def value(self, type: Type, value: Any, out: Any) -> None:
+        depth, scopes = len(self.path), self.scopes
+        try:
+            super().value(type, value, out)
+        except EncodeError:
+            # The innermost value catches it, so the value is the one that was refused.
+            self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
+            self.scopes = scopes
+        del self.path[depth:]
+
+    def unknown_tags(self, unknown: Any, names: Any, highest: int) -> list[tuple[int, Any]]:
+        depth = len(self.path)
+        try:
+            return super().unknown_tags(unknown, names, highest)
+        except EncodeError:
+            self.found.append(Loss(dotted(self.path[:depth]), unknown, ignorable=False))
+            return []

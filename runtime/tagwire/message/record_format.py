@@ -1,0 +1,96 @@
+"""The base of generated record formats: a batch, or a message of the older kind, as the spec writes it down.
+
+A format is a struct with a layout, like a version of a message, but there is
+one of it: another format is another class. What programs use is
+`tagwire.records`, which knows formats by their names and makes batches and
+records of them; here stands a format field by field, as it is on the wire.
+Bytes go through the native engine's plan of the layout, or its interpreter
+(docs/records.md says why there are no serializers).
+"""
+
+from __future__ import annotations
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.base import Struct
+from tagwire.message.field_table import layout_of_format
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, TypeVar
+
+    from tagwire._engine import Plan
+    from tagwire.layout import Layout
+
+    F = TypeVar("F", bound="RecordFormat")
+
+__all__ = ["RecordFormat"]
+
+
+class RecordFormat(Struct):
+    """A batch of a record format, or an entry of a message set, without its lengths, counts and checksums."""
+
+    __slots__ = ()
+
+    NAME: ClassVar[str]
+    """The spec's name."""
+    KIND: ClassVar[str] = "format"
+    FORMAT: ClassVar[str]
+    """What programs call the format, such as `v2`."""
+    DISCRIMINATOR: ClassVar[str] = ""
+    """The attribute that tells formats apart, or "" if there is none."""
+
+    _layout: ClassVar[Layout]
+    _plan: ClassVar[Plan | None]
+
+    @classmethod
+    def layout(cls) -> Layout:
+        """The format as a layout, whose version is None."""
+        return layout_of_format(cls)
+
+    @classmethod
+    def decode(cls: type[F], data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> F:
+        """The one batch or message that `data` (any bytes-like object) holds, unpacked.
+
+        Raises DecodeError, LimitError where `limits` stop it.
+        """
+        from tagwire.interpreter.reader import decode
+        from tagwire.wire.buffers import as_bytes
+
+        plan = cls._native_plan()
+        if plan is not None:
+            made: F = plan.decode(data, strict=strict, limits=limits)
+            return made
+        value, _ = decode(cls.layout(), as_bytes(data), whole=True, strict=strict, limits=limits)
+        found: F = value
+        return found
+
+    def encode(self) -> bytes:
+        """The bytes; lengths, counts and checksums are worked out. Raises EncodeError for a value that can't be."""
+        from tagwire.interpreter.writer import encode
+
+        plan = self._native_plan()
+        return encode(self.layout(), self) if plan is None else plan.encode(self)
+
+    def encoded_size(self) -> int:
+        """The length in bytes of what `encode` gives."""
+        from tagwire.interpreter.writer import encoded_size
+
+        plan = self._native_plan()
+        return encoded_size(self.layout(), self) if plan is None else plan.encoded_size(self)
+
+    @classmethod
+    def _native_plan(cls) -> Plan | None:
+        """The native engine's plan of the format; None where it has none. Made once."""
+        if "_plan" not in cls.__dict__:
+            from tagwire.message.engines import engine
+
+            plan = None
+            if engine() == "native":
+                from contextlib import suppress
+
+                from tagwire._engine import NotNative, Plan
+
+                with suppress(NotNative):
+                    plan = Plan(cls.layout())
+            cls._plan = plan  # only now: other threads take None for the last word
+        return cls._plan

@@ -1,0 +1,118 @@
+"""Messages of the older kind: one as a record, and those that a wrapper holds.
+
+A wrapper is a message whose value is a packed message set, of its own magic.
+In magic 0 the offsets inside are absolute (or what a producer wrote). From
+magic 1 on they are relative: the wrapper's offset is that of its last message.
+With append time, the wrapper's timestamp is that of all. Sources: KIP-31,
+KIP-32.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import LayoutReader
+from tagwire.limits import Limits
+from tagwire.records.format import Format
+from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
+from tagwire.records.record import Record
+from tagwire.records.walk import plain_attributes, tombstone_flag, unpacked
+
+__all__ = ["Messages", "record_of"]
+
+_OF_WRAPPERS = ("compression", "timestamp_type")
+"""The bits that a wrapper may have: the others belong to messages."""
+
+
+def record_of(format: Format, head: dict[str, Any], offset: int, appended: int | None = None) -> Record:
+    """A message as a record."""
+    attributes = head[format.fields["attributes"].name]
+    return Record(
+        offset,
+        format.role(head, "base_timestamp") if appended is None else appended,
+        head["key"],
+        head["value"],
+        tuple((header["key"], header["value"]) for header in head.get("headers", ())),
+        attributes=plain_attributes(format, attributes),
+        tombstone=tombstone_flag(format, attributes),
+    )
+
+
+class Messages:
+    """What a wrapper holds. Raises DecodeError, LimitError where that is no message set of the wrapper's magic."""
+
+    def __init__(self, format: Format, head: dict[str, Any], codec: str, offset: int, limits: Limits) -> None:
+        self.format = format
+        self.head = head
+        self.offset = offset
+        self.limits = limits
+        for name, group in format.bits.items():
+            if name not in _OF_WRAPPERS and group.of(head[format.fields["attributes"].name]):
+                self.refuse("attributes", f"a wrapper with {name}", "the bit in the messages that it wraps")
+        if head["value"] is None:
+            self.refuse("value", "null in a wrapper", f"a message set, packed by {codec}")
+        self.data = unpacked(format, codec, head["value"], offset, "value", limits)
+        self.offsets = self.read_offsets()
+        if not self.offsets:
+            self.refuse("value", "an empty message set in a wrapper", "at least one message")
+        self.shift = 0
+        if format.magic > 0:
+            self.shift = head[format.fields["base_offset"].name] - self.offsets[-1]
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of the first message."""
+        return int(self.offsets[0] + self.shift)
+
+    def read_offsets(self) -> list[int]:
+        """The offsets as they stand in the messages. All are read, so that a wrapper at fault has no records."""
+        reading = self.natively(0, None)
+        if reading is not None:
+            return [record.offset for record in reading]
+        name = self.format.fields["base_offset"].name
+        return [head[name] for head in self.heads()]
+
+    def __iter__(self) -> Iterator[Record]:
+        appended = None
+        if self.format.flag(self.head, "timestamp_type"):
+            appended = self.format.role(self.head, "base_timestamp")
+        return self.natively(self.shift, appended) or self.by_layout(appended)
+
+    def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
+        """The messages as the native engine reads them, if it does."""
+        plans = self.format.plans
+        if plans.records is None:
+            return None
+        bases = {OFFSET: shift, TIMESTAMP: appended or 0, SCALE: int(appended is None)}
+        inputs = plans.inputs(bases, {})
+        return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.refused)
+
+    def by_layout(self, appended: int | None) -> Iterator[Record]:
+        """The messages as records without the native engine."""
+        for head, offset in zip(self.heads(), self.offsets, strict=True):
+            yield record_of(self.format, head, offset + self.shift, appended)
+
+    def refused(self, index: int, pos: int, elements: int) -> Iterator[Any]:
+        """The interpreter's reading from the message on that the native engine refused; raises its error."""
+        return self.heads(index, pos, elements)
+
+    def heads(self, index: int = 0, pos: int = 0, elements: int = 0) -> Iterator[dict[str, Any]]:
+        """The messages, one after the other; from the one at `pos` on, before which so many elements were counted."""
+        reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
+        reader.packed_at = self.offset
+        reader.elements = elements
+        while reader.left:
+            reader.path = ["value", index]
+            reader.elements += 1
+            reader.bound("elements", reader.elements)
+            head = reader.struct(self.format.head.root, ())
+            if self.format.flag(head, "compression"):
+                reader.fail("a wrapper inside a wrapper", "messages that are not packed")
+            yield head
+            index += 1
+
+    def refuse(self, path: str, found: str, expected: str) -> NoReturn:
+        """Raise the error for this wrapper."""
+        raise DecodeError(
+            message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
+        )

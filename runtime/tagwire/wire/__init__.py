@@ -1,0 +1,155 @@
+"""Values and bytes: the wire types and what packs and reads them, with no knowledge of layouts.
+
+This package is also the second of the two doors that generated code imports through (`tagwire.message` is the first):
+what straight-line serializers call, and the defaults that data classes share.
+"""
+
+from __future__ import annotations
+
+from tagwire.lazy import lazy_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.wire.number_arrays import EMPTY, fixed_array
+    from tagwire.wire.optional_fields import BufferForm
+    from tagwire.wire.scalars import (
+        BOOLEAN_BYTES,
+        BOOLEANS,
+        EMPTIES,
+        Malformed,
+        Refused,
+        booleans,
+        new,
+        null,
+        put_binaries,
+        put_binary,
+        put_booleans,
+        put_compact_binaries,
+        put_compact_binary,
+        put_compact_count,
+        put_compact_string,
+        put_compact_strings,
+        put_count,
+        put_nullable_binary,
+        put_nullable_compact_binary,
+        put_nullable_compact_string,
+        put_nullable_string,
+        put_string,
+        put_strings,
+        put_uuids,
+        read_binaries,
+        read_compact_binaries,
+        read_compact_strings,
+        read_strings,
+        read_uuids,
+        required,
+        string_length,
+        uuid_bytes,
+        uuid_of,
+        uvarint,
+    )
+    from tagwire.wire.tagged_fields import put_tags, read_tags, tag_header
+    from tagwire.wire.unknown_tags import NO_TAGS
+    from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
+
+__all__ = [
+    "BOOLEANS",
+    "BOOLEAN_BYTES",
+    "DEFAULT_UUID",
+    "EMPTIES",
+    "EMPTY",
+    "NO_TAGS",
+    "BufferForm",
+    "Malformed",
+    "Refused",
+    "booleans",
+    "fixed_array",
+    "new",
+    "null",
+    "put_binaries",
+    "put_binary",
+    "put_booleans",
+    "put_compact_binaries",
+    "put_compact_binary",
+    "put_compact_count",
+    "put_compact_string",
+    "put_compact_strings",
+    "put_count",
+    "put_nullable_binary",
+    "put_nullable_compact_binary",
+    "put_nullable_compact_string",
+    "put_nullable_string",
+    "put_string",
+    "put_strings",
+    "put_tags",
+    "put_uuids",
+    "read_binaries",
+    "read_compact_binaries",
+    "read_compact_strings",
+    "read_strings",
+    "read_tags",
+    "read_uuids",
+    "required",
+    "string_length",
+    "tag_header",
+    "uuid_bytes",
+    "uuid_of",
+    "uuid_or_default",
+    "uvarint",
+]
+
+_MODULES = {
+    "tagwire.wire.number_arrays": (
+        "EMPTY",
+        "fixed_array",
+    ),
+    "tagwire.wire.optional_fields": ("BufferForm",),
+    "tagwire.wire.scalars": (
+        "BOOLEANS",
+        "BOOLEAN_BYTES",
+        "EMPTIES",
+        "Malformed",
+        "Refused",
+        "booleans",
+        "new",
+        "null",
+        "put_binaries",
+        "put_binary",
+        "put_booleans",
+        "put_compact_binaries",
+        "put_compact_binary",
+        "put_compact_count",
+        "put_compact_string",
+        "put_compact_strings",
+        "put_count",
+        "put_nullable_binary",
+        "put_nullable_compact_binary",
+        "put_nullable_compact_string",
+        "put_nullable_string",
+        "put_string",
+        "put_strings",
+        "put_uuids",
+        "read_binaries",
+        "read_compact_binaries",
+        "read_compact_strings",
+        "read_strings",
+        "read_uuids",
+        "required",
+        "string_length",
+        "uuid_bytes",
+        "uuid_of",
+        "uvarint",
+    ),
+    "tagwire.wire.tagged_fields": (
+        "put_tags",
+        "read_tags",
+        "tag_header",
+    ),
+    "tagwire.wire.unknown_tags": ("NO_TAGS",),
+    "tagwire.wire.uuids": (
+        "DEFAULT_UUID",
+        "uuid_or_default",
+    ),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,0 +1,69 @@
+"""Arrays of fixed-width numbers, for straight-line serializers: one `struct` call for all elements.
+
+Short arrays find their format ready by count: making one takes longer than
+using it.
+"""
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Any, Final
+
+from tagwire.wire.scalars import Malformed, put_compact_count, put_count
+from tagwire.wire.types import WIRE_TYPES
+
+__all__ = ["EMPTY", "FixedArray", "fixed_array"]
+
+_TABLE_SIZE: Final = 0x80
+"""Counts below this have a ready `struct` format: with KIP-482's one-byte counts, all those."""
+
+
+class FixedArray:
+    """Arrays of one fixed-width number type: formats by count, ready for the short ones."""
+
+    __slots__ = ("_code", "packers", "unpackers", "width")
+
+    def __init__(self, code: str, width: int) -> None:
+        formats = [Struct(f">{count}{code}") for count in range(_TABLE_SIZE)]
+        self._code = code
+        self.width = width
+        self.unpackers: list[Callable[[bytes, int], tuple[Any, ...]]] = [each.unpack_from for each in formats]
+        self.packers: list[Callable[..., bytes]] = [each.pack for each in formats]
+
+    def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
+        """`count` numbers at `pos`, and where they end."""
+        end = pos + self.width * count
+        # Before a format is made for a count that only a hostile sender would write.
+        if count < 0 or end > len(buf):
+            raise Malformed
+        if count < _TABLE_SIZE:
+            return self.unpackers[count](buf, pos), end
+        return Struct(f">{count}{self._code}").unpack_from(buf, pos), end
+
+    def put(self, out: bytearray, values: Sequence[Any] | None) -> None:
+        """Append an int32 count and numbers."""
+        put_count(out, values)
+        out += self._packed(values)
+
+    def put_compact(self, out: bytearray, values: Sequence[Any] | None) -> None:
+        """Append a compact count and numbers."""
+        put_compact_count(out, values)
+        out += self._packed(values)
+
+    def _packed(self, values: Any) -> bytes:
+        numbers = tuple(values)  # as they were counted: the length of a subclass may be another
+        return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
+
+
+EMPTY: Final = ()
+"""The empty array, told by identity: CPython has one."""
+
+_arrays: Final[dict[str, FixedArray]] = {}
+
+
+def fixed_array(name: str) -> FixedArray:
+    """The arrays of the number type `name`; made on first use, since a table costs some 50 us."""
+    found = _arrays.get(name)
+    if found is None:
+        row = WIRE_TYPES[name]
+        found = _arrays[name] = FixedArray(row.code, row.width)
+    return found

@@ -1,0 +1,80 @@
+"""The draft dialect's buffer of optional fields, for straight-line serializers.
+
+Source: the first draft of KIP-482. Entries of length, tag (uint16) and value,
+ascending by tag, ended by a length of zero. Two readings of the draft are
+open: whether lengths are zig-zag or plain varints, and whether they count the
+tag's two bytes; a message says which.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tagwire.wire.scalars import Binary, Malformed, Refused, uvarint
+from tagwire.wire.tagged_fields import merged_fields
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.varint import to_zigzag, uvarint_bytes
+
+__all__ = ["TAG_MAX", "BufferForm"]
+
+TAG_MAX: Final = 0xFFFF
+
+
+class BufferForm:
+    """One reading of the draft."""
+
+    __slots__ = ("_tag_bytes", "_zigzag")
+
+    def __init__(self, length_varint: str, *, counts_tag: bool) -> None:
+        self._zigzag = length_varint == "zigzag"
+        self._tag_bytes = 2 if counts_tag else 0
+
+    def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
+        """The entry at `pos`: its tag (above `last`), where its value ends, where it begins.
+
+        The terminating entry gives tag -1 and its own end twice.
+        """
+        size = buf[pos]
+        pos += 1
+        if size >= 0x80:
+            size, pos = uvarint(buf, pos, size)
+        if size == 0:
+            return -1, pos, pos
+        if self._zigzag:
+            if size & 1:
+                raise Malformed
+            size >>= 1
+        tag = buf[pos] << 8 | buf[pos + 1]
+        pos += 2
+        end = pos + size - self._tag_bytes
+        if tag <= last or end <= pos or end > len(buf):
+            raise Malformed
+        return tag, end, pos
+
+    def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
+        """A buffer of which the version knows no field, and where it ends."""
+        if buf[pos] == 0:
+            return NO_TAGS, pos + 1
+        unknown: dict[int, bytes] = {}
+        tag, stop, pos = self.header(buf, pos, -1)
+        while tag >= 0:
+            unknown[tag] = buf[pos:stop]
+            tag, stop, pos = self.header(buf, stop, tag)
+        return unknown or NO_TAGS, pos
+
+    def put(
+        self,
+        out: bytearray,
+        known: Sequence[tuple[int, Binary]],
+        unknown: Mapping[int, Binary],
+        known_tags: frozenset[int] = frozenset(),
+    ) -> None:
+        """Append a buffer: `known` are those to write, in tag order; `known_tags` all that the version knows."""
+        fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
+        for tag, data in fields:
+            size = len(data) + self._tag_bytes
+            if size == 0:
+                raise Refused  # it would read as the end of the buffer
+            out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
+            out += tag.to_bytes(2, "big")
+            out += data
+        out.append(0)

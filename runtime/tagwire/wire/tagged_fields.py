@@ -1,0 +1,71 @@
+"""Tagged fields at the end of a struct, for straight-line serializers.
+
+Source: KIP-482. A count, then tag, size and data of each field, tags
+ascending. What a version does not know is kept as bytes by its tag and written
+back in its place.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tagwire.wire.scalars import Binary, Malformed, Refused, binary, uvarint
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.varint import UVARINT_MAX, put_uvarint
+
+__all__ = ["merged_fields", "put_tags", "read_tags", "tag_header"]
+
+
+def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
+    """The tag at `pos` (above `last`), where its data ends, and where it begins."""
+    tag = buf[pos]
+    pos += 1
+    if tag >= 0x80:
+        tag, pos = uvarint(buf, pos, tag)
+    size = buf[pos]
+    pos += 1
+    if size >= 0x80:
+        size, pos = uvarint(buf, pos, size)
+    end = pos + size
+    if tag <= last or end > len(buf):
+        raise Malformed
+    return tag, end, pos
+
+
+def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
+    """A tagged section without known tags, whose count's first byte was `first` (not 0)."""
+    count = first
+    if count >= 0x80:
+        count, pos = uvarint(buf, pos, count)
+    unknown = {}
+    tag = -1
+    for _ in range(count):
+        tag, end, pos = tag_header(buf, pos, tag)
+        unknown[tag] = buf[pos:end]
+        pos = end
+    return unknown, pos
+
+
+def merged_fields(
+    known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
+) -> list[tuple[int, Binary]]:
+    """Known and unknown tagged fields in tag order."""
+    if not isinstance(unknown, Mapping):
+        raise Refused
+    for tag in unknown:
+        if type(tag) is not int or not 0 <= tag <= highest or tag in known_tags:
+            raise Refused
+    return sorted([*known, *((tag, binary(data)) for tag, data in unknown.items())], key=lambda field: field[0])
+
+
+def put_tags(
+    out: bytearray,
+    known: Sequence[tuple[int, Binary]],
+    unknown: Mapping[int, Binary],
+    known_tags: frozenset[int] = frozenset(),
+) -> None:
+    """Append a tagged section: `known` are those to write, in tag order; `known_tags` all that the version knows."""
+    fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
+    put_uvarint(out, len(fields))
+    for tag, data in fields:
+        put_uvarint(out, tag)
+        put_uvarint(out, len(data))
+        out += data

@@ -1,0 +1,130 @@
+"""`tagwire demo`: what it shows of captured traffic, and that it fails when anything differs."""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire_cli.app import app
+from tagwire_messages.metadata_request import MetadataRequest, MetadataRequestTopic
+
+COMMITTED = Path(__file__).parents[2] / "data/captures/captures.jsonl.gz"
+REQUEST = messages.registry.encode_request(
+    MetadataRequest(topics=[MetadataRequestTopic(name="t")]),
+    12,
+    client_id="a client id that makes the frame long enough",
+)
+
+
+def run(file: Path) -> Result:
+    return CliRunner().invoke(app, ("demo", str(file)))
+
+
+def row(data: bytes = REQUEST, **changes: Any) -> dict[str, Any]:
+    facts = {"client_label": "someone", "dir": "req", "api_key": 3, "api_version": 12, "hex": data.hex()}
+    return facts | changes
+
+
+def write(folder: Path, rows: Iterable[dict[str, Any]], faults: dict[str, str] | None = None) -> Path:
+    path = folder / "captures.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    if faults is not None:
+        (folder / "sender_faults.json").write_text(json.dumps(faults))
+    return path
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(b"req" + data.hex().encode()).hexdigest()
+
+
+def test_the_committed_captures() -> None:
+    result = run(COMMITTED)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["client", "frames", "bytes", "APIs", "most", "of", "them"]
+    assert "6776 frames (" in result.stdout
+    assert "messages/s" in result.stdout
+    assert "Refused, since the sender erred: 1 frame." in result.stdout
+    assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
+    assert "offset  bytes" in result.stdout and "client_id" in result.stdout
+
+
+def test_a_small_file(tmp_path: Path) -> None:
+    result = run(write(tmp_path, [row()]))
+    assert result.exit_code == 0
+    assert "someone" in result.stdout and "Metadata 1" in result.stdout
+    assert "1 frame (1 request, 0 responses, " in result.stdout
+    assert "# MetadataRequest v12" in result.stdout
+
+
+def test_gzipped_or_not(tmp_path: Path) -> None:
+    path = write(tmp_path, [row()])
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert run(path).exit_code == 0
+
+
+def test_frames_of_versions_that_nobody_has_are_counted(tmp_path: Path) -> None:
+    result = run(write(tmp_path, [row(), row(api_version=77), row(api_key=4711)]))
+    assert result.exit_code == 0 and "2 frames left out" in result.stdout
+
+
+def test_a_refused_frame_fails_the_demo(tmp_path: Path) -> None:
+    result = run(write(tmp_path, [row(), row(REQUEST + b"\0")]))
+    assert result.exit_code == 1
+    assert "someone, MetadataRequest v12" in result.stderr and "1 byte after the message" in result.stderr
+    assert "1 frame failed" in result.stderr
+
+
+def test_a_frame_that_comes_out_differently_fails_the_demo(tmp_path: Path) -> None:
+    # A response with a tagged field that is written although it has its default.
+    default_written = bytes.fromhex("00000007 0000 01 00000000 01 03 01 00".replace(" ", ""))
+    result = run(write(tmp_path, [row(), row(default_written, dir="resp", api_key=18, api_version=3)]))
+    assert result.exit_code == 1, result.output
+    assert "came out with other bytes" in result.stderr
+
+
+def test_a_senders_fault_must_be_refused(tmp_path: Path) -> None:
+    wrong = REQUEST + b"\0"
+    result = run(write(tmp_path, [row(), row(wrong)], {digest(wrong): "writes a byte too much"}))
+    assert result.exit_code == 0 and "writes a byte too much" in result.stdout
+    result = run(write(tmp_path, [row()], {digest(REQUEST): "is fine really"}))
+    assert result.exit_code == 1 and "was accepted" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}\n", "line 1 is no captured frame"),
+        (json.dumps(row()) + "\nnot JSON\n", "line 2 is no captured frame"),
+        (json.dumps(row(dir="sideways")), "line 1 is no captured frame"),
+        (json.dumps(row(hex="0")), "line 1 is no captured frame"),
+        ("[]", "line 1 is no captured frame"),
+        ("", "there was no frame to decode"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "captures.jsonl"
+    path.write_text(text)
+    result = run(path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert words in result.stderr and "Traceback" not in result.stderr
+
+
+def test_broken_gzip_and_broken_faults(tmp_path: Path) -> None:
+    path = tmp_path / "captures.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}" * 100)[:20])
+    assert run(path).exit_code == 1
+    path = write(tmp_path, [row()])
+    (tmp_path / "sender_faults.json").write_text("[")
+    result = run(path)
+    assert result.exit_code == 1 and "sender_faults.json: can't be read" in result.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert run(tmp_path / "nosuch").exit_code == 2

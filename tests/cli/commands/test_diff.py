@@ -1,0 +1,183 @@
+"""`tagwire diff`: every kind of change, in text and in JSON; versions that there are not."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build_package import build_package
+from click.testing import CliRunner, Result
+
+import tagwire
+import tagwire_messages as messages
+from tagwire.message.field_table import layout_of
+from tagwire_cli.app import app
+from tagwire_cli.comparing.version_diff import FieldState, diff_versions
+
+DRAFT = ("--package", "tagwire_drafts.kip482")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ("diff", *words))
+
+
+def test_two_versions() -> None:
+    assert run("HeartbeatRequest", "2", "4").stdout.splitlines() == [
+        "HeartbeatRequest v2 -> v4",
+        "header 1 -> 2, now flexible, at least 8 bytes, a fresh object 8 bytes",
+        "",
+        "field              v2      v4                       change",
+        "group_id           string  compact string           compact",
+        "member_id          string  compact string           compact",
+        "group_instance_id  -       nullable compact string  added",
+    ]
+
+
+def test_backwards() -> None:
+    lines = run("HeartbeatRequest", "4", "3").stdout.splitlines()
+    assert lines[:2] == [
+        "HeartbeatRequest v4 -> v3",
+        "header 2 -> 1, no longer flexible, at least 8 -> 10 bytes, a fresh object 8 -> 10 bytes",
+    ]
+    assert " ".join(lines[-1].split()) == "group_instance_id nullable compact string nullable string compact"
+    assert run("HeartbeatRequest", "4", "2").stdout.splitlines()[-1].endswith("-       removed")
+
+
+def test_nothing_changed() -> None:
+    expected = "HeartbeatRequest v0 -> v1\nheader 1, at least 8 bytes, a fresh object 8 bytes\nthe same fields\n"
+    assert run("HeartbeatRequest", "0", "1").stdout == expected
+    assert run("HeartbeatRequest", "4", "4").stdout.endswith(
+        "flexible, at least 8 bytes, a fresh object 8 bytes\nthe same fields\n"
+    )
+
+
+def test_every_step() -> None:
+    text = run("HeartbeatRequest").stdout
+    steps = [run("HeartbeatRequest", str(old), str(new)).stdout for old, new in pairwise(range(5))]
+    assert text == "\n".join(steps)
+    assert run("OffsetDeleteRequest").stdout == "OffsetDeleteRequest has version 0 alone; there is nothing to compare\n"
+
+
+def test_nested_fields_and_optional_fields() -> None:
+    rows = run("FooRequest", "8", "9", *DRAFT).stdout.splitlines()
+    assert rows[1] == "header 1, now with optional fields, at least 5 -> 6 bytes, a fresh object 5 -> 6 bytes"
+    assert [line.split() for line in rows if line.startswith(("filters.limit", "origin.hops"))] == [
+        ["filters.limit", "-", "int32,", "tag", "2", "added"],
+        ["origin.hops", "-", "[]int32", "added"],
+    ]
+    assert "header" not in run("OffsetCommitValue").stdout
+
+
+def test_as_json() -> None:
+    found = json.loads(run("HeartbeatRequest", "2", "3", "--json").stdout)
+    assert found == {
+        "name": "HeartbeatRequest",
+        "old": {
+            "version": 2,
+            "headerVersion": 1,
+            "flexible": False,
+            "optionalFields": False,
+            "minimumSize": 8,
+            "defaultSize": 8,
+        },
+        "new": {
+            "version": 3,
+            "headerVersion": 1,
+            "flexible": False,
+            "optionalFields": False,
+            "minimumSize": 10,
+            "defaultSize": 10,
+        },
+        "fields": [
+            {
+                "path": "group_instance_id",
+                "changes": ["added"],
+                "old": None,
+                "new": {"type": "nullable string", "nullable": True, "compact": False, "tag": None},
+            }
+        ],
+    }
+    steps = json.loads(run("HeartbeatRequest", "--json").stdout)
+    assert [(step["old"]["version"], step["new"]["version"]) for step in steps] == list(pairwise(range(5)))
+    assert steps[2] == found
+    assert json.loads(run("OffsetDeleteRequest", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
+        (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
+        (["HeartbeatRequest", "3"], "give both versions, or none"),
+        (["HeartbeatRequest", "a", "b"], "'a' is not a valid integer"),
+        (["HeartbeatReqest"], "did you mean HeartbeatRequest"),
+        (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_usage(words: list[str], text: str) -> None:
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert text in result.stderr
+
+
+SHIFTING: dict[str, Any] = {
+    "type": "data",
+    "name": "Shifting",
+    "validVersions": "0-3",
+    "flexibleVersions": "1+",
+    "fields": [
+        {"name": "Text", "type": "string", "versions": "0+", "nullableVersions": "1+"},
+        {"name": "Late", "type": "int32", "versions": "0+", "taggedVersions": "2+", "tag": 0},
+        {"name": "Pair", "type": "Pair", "versions": "1+", "nullableVersions": "2+", "fields": [
+            {"name": "Left", "type": "bytes", "versions": "1+", "flexibleVersions": "3+"},
+        ]},
+        {"name": "Data", "type": "records", "versions": "3+"},
+    ],
+}  # fmt: skip
+
+
+def test_each_kind_of_change(tmp_path: Path) -> None:
+    shifting = build_package(tmp_path, "shifting_messages", [SHIFTING]).registry["Shifting"]
+    kinds = {
+        (step.old.version, change.path): change.kinds
+        for step in (diff_versions(shifting, old, old + 1) for old in range(3))
+        for change in step.changes
+    }
+    assert kinds == {
+        (0, "text"): ("nullable", "compact"),
+        (0, "pair"): ("added",),
+        (0, "pair.left"): ("added",),
+        (1, "late"): ("moved",),
+        (1, "pair"): ("nullable",),
+        (2, "pair.left"): ("compact",),
+        (2, "data"): ("added",),
+    }
+    [late, _] = diff_versions(shifting, 1, 2).changes
+    assert (str(late.old), str(late.new)) == ("int32", "int32, tag 0")
+    # Records are null by default, and version 3 has no null for them.
+    assert diff_versions(shifting, 2, 3).new.default_size is None
+    with pytest.raises(tagwire.UnsupportedVersionError):
+        diff_versions(shifting, 3, 4)
+
+
+def test_no_two_versions_differ_in_silence() -> None:
+    """Where layouts differ there is a change, and where there is none the bytes of a fresh object are the same."""
+    silent = 0
+    for name in messages.registry.names():
+        cls = messages.registry[name]
+        for old, new in pairwise(cls.VERSIONS):
+            difference = diff_versions(cls, old, new)
+            before, after = ({item.name for item in layout_of(cls, version).root.fields} for version in (old, new))
+            found = {c.path for c in difference.changes if "." not in c.path and (c.old is None or c.new is None)}
+            assert found == before ^ after
+            if not difference.changes and difference.old.flexible == difference.new.flexible:
+                silent += 1
+                assert cls().encode(old) == cls().encode(new)
+    assert silent > 50
+
+
+def test_a_state_as_text() -> None:
+    assert str(FieldState("compact string", nullable=False, compact=True, tag=None)) == "compact string"
+    assert str(FieldState("int32", nullable=False, compact=False, tag=3)) == "int32, tag 3"

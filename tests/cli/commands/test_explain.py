@@ -1,0 +1,219 @@
+"""`tagwire explain`: messages, requests and responses byte by byte, whole and broken."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire.explain.text import parse_annotated
+from tagwire.records import Record, build
+from tagwire_cli.app import app
+from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
+
+LEAVE_V0 = bytes.fromhex("00016700016d")
+REQUEST = messages.registry.encode_request(
+    messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="tést", header=None
+)
+RESPONSE = messages.registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    return CliRunner().invoke(app, ("explain", *words), input=stdin)
+
+
+def paths(node: dict[str, Any]) -> list[str]:
+    """The field paths of a tree, in the order of the bytes."""
+    return [node["path"], *(path for child in node["children"] for path in paths(child))]
+
+
+def test_a_message() -> None:
+    result = run("LeaveGroupRequest", "0", stdin=LEAVE_V0)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "# LeaveGroupRequest v0: 6 bytes",
+        "offset  bytes     path       type    value",
+        "     0  00 01 67  group_id   string  'g'",
+        "     3  00 01 6d  member_id  string  'm'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "title"),
+    [
+        (["--request"], REQUEST, "# MetadataRequest v12"),
+        (["--response", "3", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["--response", "Metadata", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["--response", "MetadataResponse", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["MetadataResponse", "12"], RESPONSE[5:], "# MetadataResponse v12"),
+    ],
+)
+def test_every_byte_is_shown(words: list[str], data: bytes, title: str) -> None:
+    result = run(*words, stdin=data)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(title)
+    assert parse_annotated(result.stdout) == data
+
+
+def test_a_request_names_header_and_body() -> None:
+    text = run("--request", stdin=REQUEST).stdout
+    assert "# RequestHeader v2\n" in text and "# MetadataRequest v12\n" in text
+    assert "'tést'" in text
+
+
+def test_a_response_may_be_a_fallback() -> None:
+    error_35 = bytes.fromhex("00000007 0023 00000001 0012 0000 0004".replace(" ", ""))
+    result = run("--response", "ApiVersions", "99", stdin=error_35)
+    assert result.exit_code == 0 and "# ApiVersionsResponse v0" in result.stdout
+
+
+@pytest.mark.parametrize("name", [[], ["-"]])
+def test_standard_input_with_and_without_a_name(name: list[str]) -> None:
+    assert "'g'" in run("LeaveGroupRequest", "0", *name, stdin=LEAVE_V0).stdout
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "frame.txt"
+    path.write_text(REQUEST.hex(" "))
+    assert parse_annotated(run("--request", "--hex", str(path)).stdout) == REQUEST
+    assert json.loads(run("--request", "--hex", "--json", str(path)).stdout)["size"] == len(REQUEST)
+
+
+def test_json() -> None:
+    tree = json.loads(run("LeaveGroupRequest", "0", "--json", stdin=LEAVE_V0).stdout)
+    assert (tree["message"], tree["version"], tree["error"], tree["canonical"]) == ("LeaveGroupRequest", 0, None, True)
+    assert paths(tree["root"]) == ["", "group_id", "member_id"]
+
+
+# ---------------------------------------------------------------- broken input
+
+
+def test_the_fault_is_marked_and_what_stands_before_it_shown() -> None:
+    data = bytes.fromhex("000167ffff3344")
+    result = run("LeaveGroupRequest", "0", stdin=data)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[2].split() == ["0", "00", "01", "67", "group_id", "string", "'g'"]
+    [fault] = [line for line in lines if line.lstrip().startswith("!")]
+    assert "member_id" in fault and "at byte 3: found null, expected a value" in fault
+    assert lines[-1].split() == ["3", "ff", "ff", "33", "44", ".", "not", "read"]
+    assert parse_annotated(result.stdout) == data
+    assert result.stderr.startswith("tagwire: LeaveGroupRequest v0: member_id at byte 3")
+
+
+@pytest.mark.parametrize("size", range(len(REQUEST)))
+def test_every_prefix_of_a_request_is_broken_input(size: int) -> None:
+    result = run("--request", stdin=REQUEST[:size])
+    assert result.exit_code == 1
+    assert sum(line.lstrip().startswith("!") for line in result.stdout.splitlines()) == 1
+    assert parse_annotated(result.stdout) == REQUEST[:size]
+
+
+def test_broken_input_as_json() -> None:
+    result = run("LeaveGroupRequest", "0", "--json", stdin=LEAVE_V0[:4])
+    assert result.exit_code == 1
+    error = json.loads(result.stdout)["error"]
+    assert (error["path"], error["offset"], error["found"]) == ("member_id", 3, "1 byte left")
+
+
+def test_lenient_says_that_it_was() -> None:
+    data = LEAVE_V0 + b"!"
+    assert run("LeaveGroupRequest", "0", stdin=data).exit_code == 1
+    result = run("LeaveGroupRequest", "0", "--lenient", stdin=data)
+    assert result.exit_code == 0 and "# not canonical" in result.stdout
+
+
+def test_limits() -> None:
+    result = run("--response", "Metadata", "12", "--limit", "bytes=5", stdin=RESPONSE)
+    assert result.exit_code == 1 and "Limits.bytes" in result.stdout
+
+
+def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
+    header = messages.RequestHeader(request_api_key=18, request_api_version=99, client_id="x").encode(2)
+    result = run("--request", stdin=header + b"\x01")
+    assert result.exit_code == 1
+    assert "client_id" in result.stdout and "expected one of the versions 0-5" in result.stdout
+
+
+# ---------------------------------------------------------------- wrong usage
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "say what the bytes are: MESSAGE VERSION, --request, --response API VERSION, or --guess"),
+        (["LeaveGroupRequest"], "say what the bytes are"),
+        (["LeaveGroupRequest", "first"], "'first' is no version number"),
+        (["LeaveGroupRequest", "0", "-", "more"], "one FILE at most; what is 'more'?"),
+        (["--request", "--response", "3", "12"], "not both"),
+        (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean ApiVersions?"),
+        (["--response", "4711", "12"], "no response with API key 4711; it has 0"),
+        (["--response", "Metadata", "99"], "MetadataResponse has no version 99"),
+    ],
+)
+def test_wrong_usage(words: list[str], text: str) -> None:
+    result = run(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert text in result.stderr
+
+
+def test_a_file_that_is_not_there() -> None:
+    result = run("LeaveGroupRequest", "0", "nosuch.bin")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nosuch.bin: can't be read: No such file" in result.stderr
+
+
+# ---------------------------------------------------------------- records in messages
+
+
+def produce(data: bytes, *, is_framed: bool = True) -> bytes:
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=data)])
+    request = messages.ProduceRequest(topic_data=[topic])
+    return messages.registry.encode_request(request, 9) if is_framed else request.encode(9)
+
+
+BATCH = build([Record(0, 300, b"k", b"v")], "v2").encode()
+ZIGZAG = build([Record(0, 300, b"k", b"v")], "v3-zigzag").encode()
+IN_BATCH = "topic_data[0].partition_data[0].records[0].records[0].value"
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "is_opened"),
+    [
+        (["--request"], produce(BATCH), True),
+        (["--request", "--records", "v2"], produce(BATCH), True),
+        (["--request", "--records", "auto"], produce(BATCH), True),
+        (["--request", "--records", "v3-zigzag"], produce(ZIGZAG), True),
+        (["--request", "--no-records"], produce(BATCH), False),
+        (["--guess"], produce(BATCH), True),
+        (["ProduceRequest", "9"], produce(BATCH, is_framed=False), True),
+        (["--frames", "--request"], len(produce(BATCH)).to_bytes(4, "big") + produce(BATCH), True),
+    ],
+)
+def test_records_are_opened(words: list[str], data: bytes, is_opened: bool) -> None:
+    result = run(*words, stdin=data)
+    assert result.exit_code == 0, result.stderr
+    assert (IN_BATCH in result.stdout) is is_opened
+    if "--frames" not in words:
+        assert parse_annotated(result.stdout) == data
+
+
+def test_records_at_fault_are_marked_in_the_whole_message() -> None:
+    result = run("--request", stdin=produce(ZIGZAG))
+    assert result.exit_code == 1
+    assert "topic_data[0].partition_data[0].records[0]" in result.stderr
+    assert parse_annotated(result.stdout) == produce(ZIGZAG)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--request", "--records", "v9"], "there is no record format 'v9'"),
+        (["--request", "--records", "v2", "--no-records"], "--records or --no-records, not both."),
+    ],
+)
+def test_wrong_usage_of_records(words: list[str], text: str) -> None:
+    result = run(*words, stdin=produce(BATCH))
+    assert result.exit_code == 2 and text in result.stderr

@@ -1,0 +1,175 @@
+"""`tagwire fmt`: one meaning, one text, and no comment lost."""
+
+import json
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner, Result
+from spec_projects import make_project, read_tree
+
+from tagwire_cli.app import app
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.project import resources
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.syntax.canonical import canonical_text, plain_tree
+from tagwire_generator.syntax.parse import parse
+
+SPECS = resources.folder("message_specs")
+OPTIONS = SpecOptions()
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+ODD = """\
+// Head.
+/* Two
+     lines. */
+{ // behind the bracket
+  "type": "request", // what it is
+  "apiKey": "7", /* the key */
+  // above the name
+  "name": "PingRequest", "validVersions": "0-1",
+  "listeners": ["broker" /* inner */], // who
+  "flexibleVersions": "1+", "deprecatedVersions": null, // nothing
+  "fields": [ // first of all
+    { "name": "Nonce", /* odd */ "type": "int64", "versions": "0+", "default": 16, "ignorable": false }, // a "text", so
+    /* above Boxes */ { "versions": "0+", "name": "Boxes", "type": "[]Box",
+      // between
+      "fields": [
+        { "name": "Id", "type": "int8", "versions": "0+", "about": "no // comment" } // Id
+        // end of inner
+      ] } // behind Boxes
+    // end of fields
+  ] // behind fields
+  // end of all
+}
+// tail
+"""
+FORMATTED = """\
+// Head.
+/* Two
+     lines. */
+// nothing
+{
+  "apiKey": 7, /* the key */
+  // behind the bracket
+  "type": "request", // what it is
+  // above the name
+  "name": "PingRequest",
+  "validVersions": "0-1",
+  "flexibleVersions": "1+",
+  /* inner */
+  "listeners": ["broker"], // who
+  "fields": [
+    // first of all
+    /* odd */
+    { "name": "Nonce", "type": "int64", "versions": "0+", "default": "16" }, // a "text", so
+    /* above Boxes */
+    // between
+    { "name": "Boxes", "type": "[]Box", "versions": "0+", "fields": [
+      { "name": "Id", "type": "int8", "versions": "0+", "about": "no // comment" } // Id
+      // end of inner
+    ] } // behind Boxes
+    // end of fields
+  ] // behind fields
+  // end of all
+}
+// tail
+"""
+
+
+def test_every_kind_of_comment() -> None:
+    assert format_spec(ODD, file="PingRequest.json", options=OPTIONS) == FORMATTED
+    assert format_spec(FORMATTED, file="PingRequest.json", options=OPTIONS) == FORMATTED
+
+
+def commented(text: str, random: Random) -> tuple[str, list[str]]:
+    """A spec with comments anywhere between its tokens."""
+    parts: list[str] = []
+    comments: list[str] = []
+    for token in TOKEN.findall(text):
+        while random.random() < 0.08:
+            comments.append(f"c{len(comments)}")
+            kind = random.choice(("/*{}*/", "/*{}*/\n", "//{}\n", "\n//{}\n", "\n /* {}\n*/ "))
+            parts.append(kind.format(comments[-1]))
+        parts.append(token + random.choice(("", " ", "\n")))
+    return "".join(parts), comments
+
+
+PLAIN = [
+    "kafka/clients/FetchRequest.json",
+    "kafka/clients/MetadataResponse.json",
+    "kafka/group/OffsetCommitValue.json",
+    "drafts/kip482/FooRequest.json",
+]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_comments_anywhere(name: str) -> None:
+    root = parse((SPECS / name).read_text(encoding="utf-8"), file=name).root
+    assert root is not None
+    plain = canonical_text(plain_tree(root))
+    for seed in range(8):
+        text, comments = commented(plain, Random(seed))
+        once = format_spec(text, file=name, options=OPTIONS)
+        assert format_spec(once, file=name, options=OPTIONS) == once
+        assert sorted(re.findall(r"\bc\d+\b", once)) == sorted(comments), seed
+        bare = re.sub(r"//[^\n]*|/\*.*?\*/", "", once, flags=re.DOTALL)
+        assert canonical_text(json.loads(bare)) == canonical_text(json.loads(plain))
+
+
+def run(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
+    result = CliRunner().invoke(app, ["fmt", *arguments], input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return make_project(tmp_path)
+
+
+def test_check_diff_and_write(project: Path) -> None:
+    before = read_tree(project)
+    assert "would format message_specs/PingRequest.json" in run("--check", code=1).stderr
+    shown = run("--diff")
+    assert "--- a/message_specs/PingRequest.json\n" in shown.stdout and "2 of 2 specs would change" in shown.stderr
+    assert read_tree(project) == before
+    assert "formatted message_specs/PingResponse.json" in run().stderr
+    for arguments in ((), ("--check",), ("message_specs", "message_specs/PingRequest.json")):
+        assert "0 of 2 specs" in run(*arguments).stderr
+
+
+def test_specs_with_errors_are_told_and_left(project: Path) -> None:
+    bad = project / "message_specs/PingRequest.json"
+    bad.write_text(bad.read_text().replace("int64", "int46"))
+    before = bad.read_bytes()
+    result = run(code=1)
+    assert "TW402" in result.stderr and "1 of 2 specs changed, 1 left as they are" in result.stderr
+    assert bad.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["records/RecordBatchV2.json", "registries/kafka/ErrorCode.json"])
+def test_record_formats_and_registers_are_left(name: str) -> None:
+    path = SPECS / name
+    text = path.read_text(encoding="utf-8")
+    assert format_spec(text, file=path.name, options=OPTIONS) == text
+
+
+def test_standard_input(project: Path) -> None:
+    assert run("-", stdin=ODD).stdout == FORMATTED
+    assert run("-", "--check", stdin=ODD, code=1).stdout == ""
+    assert "TW103" in run("-", stdin="{", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    "folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"]
+)
+def test_our_own_specs_are_formatted(folder: str) -> None:
+    assert "0 of " in run("--check", str(SPECS / folder)).stderr
+
+
+def test_what_we_write_is_formatted(project: Path) -> None:
+    CliRunner().invoke(app, ["init", "pongs", "new"])
+    assert "0 of 4 specs" in run("--check", "new/message_specs").stderr

@@ -1,0 +1,334 @@
+"""`tagwire encode` and `decode` with `--frame` and `--jsonl`: streams of frames, both ways, good and bad."""
+
+import base64
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire_cli.app import app
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+LEAVE = {"groupId": "g", "memberId": "m"}
+LEAVE_HEX = "00016700016d"
+HEADER = {"requestApiKey": 13, "requestApiVersion": 0, "correlationId": 7, "clientId": "me"}
+FRAME = {"message": "LeaveGroupRequest", "version": 0, "header": HEADER, "body": LEAVE}
+FRAME_HEX = "00000012" + "000d" + "0000" + "00000007" + "00026d65" + LEAVE_HEX
+JSON_ERROR = "JSON input: "
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+def refused(result: Result, *texts: str, code: int, stdout: str = "") -> None:
+    assert (result.exit_code, result.stdout) == (code, stdout), result.output
+    for text in texts:
+        assert text in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def stream(frames: Iterable[bytes]) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def lines(*values: Any) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+# ---------------------------------------------------------------- what real programs said
+
+
+def captured() -> list[dict[str, Any]]:
+    with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
+        return [json.loads(row) for row in rows]
+
+
+def test_all_captured_requests_come_out_as_they_went_in() -> None:
+    frames = [bytes.fromhex(row["hex"]) for row in captured() if row["dir"] == "req"]
+    sent = stream(frames)
+    decoded = run("decode", "--frame", "request", "--jsonl", "--keep-going", stdin=sent)
+    rows = [json.loads(line) for line in decoded.stdout.splitlines()]
+    assert len(rows) == len(frames)
+    [bad] = [row for row in rows if "raw" in row]
+    assert decoded.exit_code == 1, "one sender erred"
+    assert "ApiVersionsRequest has no version 99" in bad["error"] and bad["error"] in decoded.stderr
+    assert run("encode", "--frame", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
+
+
+def test_captured_responses_come_out_as_they_went_in() -> None:
+    by_version: dict[tuple[int, int], list[bytes]] = defaultdict(list)
+    for row in captured():
+        if row["dir"] == "resp":
+            by_version[row["api_key"], row["api_version"]].append(bytes.fromhex(row["hex"]))
+    assert len(by_version) > 300
+    for (api_key, version), frames in by_version.items():
+        sent = stream(frames)
+        decoded = run("decode", "--frame", "response", str(api_key), str(version), "--jsonl", stdin=sent)
+        assert decoded.exit_code == 0, decoded.stderr
+        assert run("encode", "--frame", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
+
+
+def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
+    sides: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in captured():
+        sides[row["run"], str(row["conn"])][row["dir"]].append(row)
+    requests, expected, answers = [], [], []
+    connections = (side for side in sides.values() if side["req"] and side["resp"])
+    best = max(connections, key=lambda side: len({row["api_key"] for row in side["resp"]}))
+    asked = {row["correlation_id"] for row in best["req"] if row["api_version"] != 99}
+    for row in best["resp"]:
+        if row["correlation_id"] in asked:
+            answers.append(bytes.fromhex(row["hex"]))
+            expected.append(messages.registry.response(row["api_key"]).NAME)
+    requests = [bytes.fromhex(row["hex"]) for row in best["req"]]
+    assert len(set(expected)) > 1
+    (tmp_path / "sent.bin").write_bytes(stream(requests))
+    sent = str(tmp_path / "sent.bin")
+    decoded = run("decode", "--frame", "response", "--requests", sent, "--jsonl", stdin=stream(answers))
+    assert [json.loads(line)["message"] for line in decoded.stdout.splitlines()] == expected
+    assert run("encode", "--frame", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == stream(answers)
+
+
+# ---------------------------------------------------------------- the form
+
+
+def test_a_frame_says_all_that_encode_needs() -> None:
+    decoded = run("decode", "--frame", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
+    assert decoded.stdout == lines(FRAME, FRAME)
+    assert run("encode", "--frame", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
+
+
+def test_without_jsonl_values_stand_one_behind_the_other() -> None:
+    decoded = run("decode", "--frame", "request", "--hex", stdin=FRAME_HEX * 2)
+    assert decoded.stdout == (json.dumps(FRAME, indent=2) + "\n") * 2
+    assert run("encode", "--frame", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("header", "fields"),
+    [
+        ({}, "000d" + "0000" + "00000000" + "0000"),
+        ({"header": {}}, "000d" + "0000" + "00000000" + "0000"),
+        ({"header": {"correlationId": 7}}, "000d" + "0000" + "00000007" + "0000"),
+        ({"header": {"clientId": None}}, "000d" + "0000" + "00000000" + "ffff"),
+    ],
+)
+def test_what_a_header_lacks_are_defaults(header: dict[str, Any], fields: str) -> None:
+    value = {"message": "LeaveGroupRequest", "version": 0, "body": LEAVE, **header}
+    made = run("encode", "--frame", "request", "--hex", stdin=json.dumps(value))
+    assert made.stdout == f"{len(fields + LEAVE_HEX) // 2:08x}{fields}{LEAVE_HEX}\n"
+
+
+def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
+    (tmp_path / "body.json").write_text(json.dumps(LEAVE))
+    words = ["encode", "--frame", "request", "LeaveGroupRequest", "0", "--hex"]
+    assert run(*words, str(tmp_path / "body.json")).stdout == f"00000010000d0000000000000000{LEAVE_HEX}\n"
+    assert run(*words, "-", stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
+
+
+def test_messages_without_headers() -> None:
+    made = run("encode", "LeaveGroupRequest", "0", "--frame", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
+    assert made.stdout_bytes == stream([bytes.fromhex(LEAVE_HEX)] * 2)
+    decoded = run("decode", "LeaveGroupRequest", "0", "--frame", "message", "--jsonl", stdin=made.stdout_bytes)
+    assert decoded.stdout == lines(LEAVE, LEAVE)
+
+
+def test_lines_of_hex_are_messages_alone() -> None:
+    made = run("encode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=lines(LEAVE) + "\n" + lines(LEAVE))
+    assert made.stdout == f"{LEAVE_HEX}\n" * 2
+    assert run("decode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=made.stdout).stdout == lines(LEAVE, LEAVE)
+
+
+def test_a_message_of_no_bytes_is_an_empty_line() -> None:
+    assert run("encode", "ListGroupsRequest", "0", "--jsonl", "--hex", stdin="{}\n{}\n").stdout == "\n\n"
+    assert run("decode", "ListGroupsRequest", "0", "--jsonl", "--hex", stdin="\n\n").stdout == "{}\n{}\n"
+
+
+@pytest.mark.parametrize("words", [["decode"], ["encode"], ["decode", "--hex"], ["decode", "--jsonl"]])
+def test_nothing_in_is_nothing_out(words: list[str]) -> None:
+    result = run(*words, "--frame", "request")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_unknown_tags_are_kept() -> None:
+    header = {**HEADER, "requestApiVersion": 4, "_unknownTags": {"5": "AQI="}}
+    body = {"groupId": "g", "members": [], "_unknownTags": {"9": ""}}
+    text = lines({"message": "LeaveGroupRequest", "version": 4, "header": header, "body": body})
+    made = run("encode", "--frame", "request", "--jsonl", stdin=text)
+    assert run("decode", "--frame", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
+
+
+# ---------------------------------------------------------------- protocols of one's own
+
+
+@pytest.mark.parametrize("options", [[], ["--no-headers"]])
+def test_a_protocol_of_ones_own(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"greetings{len(options)}"
+    assert run("init", name, *options).exit_code == 0
+    monkeypatch.syspath_prepend(str(tmp_path / "src"))
+    if options:
+        refused(run("decode", "--frame", "request"), "no RequestHeader", "--frame message", code=2)
+        text, words = lines({"name": "Ada"}), ["HelloRequest", "0", "--frame", "message"]
+    else:
+        header = {"requestApiKey": 1, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
+        text = lines({"message": "HelloRequest", "version": 0, "header": header, "body": {"name": "Ada"}})
+        words = ["--frame", "request"]
+    made = run("encode", *words, "--jsonl", stdin=text)
+    assert made.exit_code == 0, made.stderr
+    assert run("decode", *words, "--jsonl", stdin=made.stdout_bytes).stdout == text
+
+
+# ---------------------------------------------------------------- bad input
+
+
+GOOD = bytes.fromhex(FRAME_HEX)
+BAD_STREAMS = [
+    (GOOD + b"\0\0", "frame 2: frame: size at byte 22: found 2 bytes of a size, expected 4 bytes"),
+    (GOOD + GOOD[:-1], "frame 2: frame: size at byte 22: found 17 bytes of a frame of 18 bytes"),
+    (GOOD + b"\xff\xff\xff\xff", "frame 2: frame: size at byte 22: found size -1"),
+    (GOOD + b"\x7f\xff\xff\xff", "frame 2: frame: size at byte 22: found size 2147483647, expected at most"),
+    (GOOD + stream([GOOD[4:-1]]), "frame 2 at byte 22: LeaveGroupRequest v0: member_id at byte 17: found 0 bytes left"),
+    (GOOD + stream([b"\x7f\xff\0\0"]), "frame 2 at byte 22: RequestHeader: request_api_key at byte 0: found API key"),
+    (GOOD + stream([b"\0"]), "frame 2 at byte 22: RequestHeader"),
+    (GOOD + stream([b""]), "frame 2 at byte 22: RequestHeader"),
+    (GOOD + stream([b"\0\x0d\0\x63" + GOOD[8:]]), "frame 2 at byte 22: LeaveGroupRequest has no version 99"),
+]
+
+
+@pytest.mark.parametrize(("data", "words"), BAD_STREAMS)
+def test_a_fault_has_its_frame_and_those_before_are_printed(data: bytes, words: str) -> None:
+    refused(run("decode", "--frame", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
+
+
+@pytest.mark.parametrize(("data", "words"), BAD_STREAMS[4:])
+def test_keep_going_prints_raw_frames_and_goes_on(data: bytes, words: str) -> None:
+    decoded = run("decode", "--frame", "request", "--jsonl", "--keep-going", stdin=data + GOOD)
+    first, raw, last = [json.loads(line) for line in decoded.stdout.splitlines()]
+    assert (decoded.exit_code, first, last) == (1, FRAME, FRAME)
+    assert words in decoded.stderr and set(raw) == {"raw", "error"}
+    assert stream([base64.b64decode(raw["raw"])]) == data[len(GOOD) :]
+    assert run("encode", "--frame", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == data + GOOD
+
+
+def test_a_frame_may_not_be_longer_than_a_limit() -> None:
+    words = ["decode", "--frame", "request", "--jsonl", "--limit"]
+    assert run(*words, "bytes=18", stdin=GOOD).exit_code == 0
+    refused(run(*words, "bytes=17", stdin=GOOD), "size 18, expected at most 17", code=1)
+
+
+BAD_LINES = [
+    ("{", JSON_ERROR + "line 3, column 2: "),
+    (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at byte 13 is not UTF-8"),
+    ("[1]", "line 3: a list of 1 is no frame: an object with message, version, header, body was expected"),
+    ("{}", "line 3: the key 'message' is missing"),
+    (lines({**FRAME, "mesage": 1}), "line 3: a frame has no key 'mesage'; did you mean 'message'?"),
+    (lines({**FRAME, "message": 7}), "line 3: message: 7 is no name"),
+    (lines({**FRAME, "message": "LeaveGroupRequst"}), "'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'?"),
+    (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, and --frame"),
+    (lines({**FRAME, "message": "RequestHeader"}), "line 3: RequestHeader is a header"),
+    (lines({**FRAME, "version": "0"}), "line 3: version: '0' is no version number"),
+    (lines({**FRAME, "version": True}), "line 3: version: True is no version number"),
+    (lines({**FRAME, "version": 99}), "line 3: LeaveGroupRequest has no version 99; supported versions are 0-5"),
+    (lines({**FRAME, "header": []}), "line 3: header: () is no JSON object"),
+    (lines({**FRAME, "header": {"clientld": "x"}}), "no field 'clientld'; did you mean 'clientId'?"),
+    (lines({**FRAME, "header": {"requestApiKey": 3}}), "line 3: LeaveGroupRequest v0: header.request_api_key"),
+    (lines({**FRAME, "body": {"groupId": "g"}}), "line 3: LeaveGroupRequest v0: member_id: the key 'memberId'"),
+    (lines({"raw": "%"}), "line 3: raw: '%' is no base64"),
+    (lines({"raw": 7}), "line 3: raw: 7 is no base64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_LINES)
+def test_a_bad_line_has_its_number_and_those_before_are_written(text: str | bytes, words: str) -> None:
+    data = text.encode() if isinstance(text, str) else text
+    result = run("encode", "--frame", "request", "--jsonl", "--hex", stdin=lines(FRAME).encode() + b"\n" + data)
+    refused(result, words, code=1, stdout=f"{FRAME_HEX}\n")
+
+
+def test_a_bad_value_has_its_number_and_line() -> None:
+    text = json.dumps(FRAME, indent=2)
+    refused(
+        run("encode", "--frame", "request", "--hex", stdin=f"{text}\n{{}}"),
+        "frame 2: the key 'message' is missing",
+        code=1,
+        stdout=f"{FRAME_HEX}\n",
+    )
+    place = f"line {len(text.splitlines()) + 1}, column 2"
+    refused(run("encode", "--frame", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["decode"], "say what the bytes are: MESSAGE VERSION"),
+        (["decode", "--frame", "message"], "say what the bytes are: MESSAGE VERSION"),
+        (["decode", "--frame", "response"], "say what the bytes are: API VERSION, or --requests FILE"),
+        (["decode", "--frame", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
+        (["decode", "--frame", "response", "Metadata", "99"], "has no version 99"),
+        (["decode", "--frame", "response", "Metadata", "x"], "'x' is no version number"),
+        (["decode", "--frame", "reqest"], "'reqest' is not one of"),
+        (["decode", "--frame", "request", "a", "b"], "one FILE at most; what is 'b'?"),
+        (["decode", "--frame", "request", "--requests", "x"], "--requests is for --frame response"),
+        (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "need --frame"),
+        (["decode", "LeaveGroupRequest", "0", "--keep-going"], "need --frame"),
+        (["decode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
+        (["encode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
+        (["encode", "--frame", "request", "LeaveGroupResponse", "0"], "is a response, not a request"),
+    ],
+)
+def test_wrong_usage(words: list[str], text: str) -> None:
+    refused(run(*words), text, code=2)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    refused(run("decode", "--frame", "request", str(tmp_path)), "can't be read: Is a directory", code=1)
+    refused(run("encode", "--frame", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=1)
+    words = ["decode", "--frame", "response", "--requests", "nosuch.bin"]
+    refused(run(*words), "nosuch.bin: can't be read: No such file", code=1)
+
+
+def test_a_response_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sent.bin").write_bytes(GOOD)
+    words = ["decode", "--frame", "response", "--requests", str(tmp_path / "sent.bin")]
+    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request of", "id 8", code=1)
+    refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request of", code=1)
+    assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
+
+
+# ---------------------------------------------------------------- as processes
+
+
+def process(*words: str, stdout: int, stderr: int | None = None) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "tagwire_cli", *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr)
+
+
+def test_frames_are_printed_as_they_come() -> None:
+    with process("decode", "--frame", "request", "--jsonl", stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None and running.stdout is not None
+        for _ in range(2):
+            running.stdin.write(GOOD)
+            running.stdin.flush()
+            assert json.loads(running.stdout.readline()) == FRAME, "while standard input is still open"
+        running.stdin.close()
+        assert running.wait() == 0
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with process("decode", "--frame", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:
+        os.close(writer)
+        _, said = running.communicate(GOOD * 1000)
+    assert said == b""

@@ -1,0 +1,92 @@
+"""The help of every command: a summary, examples whose options there are and that our pages run, exit statuses."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from command_paths import COMMAND_PATHS, command_of
+
+from tagwire_cli.app import app
+from tagwire_cli.commands.spark import SPARK_COMMANDS
+from tagwire_cli.output.exit_status import FINE, FOUND, USAGE
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
+"""`make demo`, which runs on captures that a page's folder lacks; what needs Spark (tests/spark/jobs/test_jobs.py)."""
+
+
+def text_of(name: str) -> str:
+    done = CliRunner().invoke(app, [*name.split(), "--help"], prog_name="tagwire", terminal_width=200)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def examples(text: str) -> list[str]:
+    block = re.search(r"^  Examples?:\n((?:    .+\n)+)", text, re.MULTILINE)
+    assert block, text
+    return [line.strip() for line in block[1].splitlines()]
+
+
+@pytest.mark.parametrize("name", COMMAND_PATHS)
+def test_a_summary_examples_and_exit_statuses(name: str) -> None:
+    text = text_of(name)
+    usage, summary = text.split("\n")[0], text.split("\n")[2]
+    assert usage.startswith(f"Usage: tagwire {name} [OPTIONS]")
+    assert re.fullmatch(r"  [A-Z].*[.:,;\w]", summary)
+    assert any(f"tagwire {name}" in line for line in examples(text))
+    assert f"    0  {FINE}\n" in text and f"    2  {USAGE}\n" in text and "    1  " in text
+    if name in FOUND:
+        assert f"    1  {FOUND[name]}\n" in text
+
+
+@pytest.mark.parametrize("name", COMMAND_PATHS)
+def test_examples_ask_for_options_that_there_are(name: str) -> None:
+    known = {flag for param in command_of(name).params for flag in (*param.opts, *param.secondary_opts)}
+    for line in examples(text_of(name)):
+        for call in re.findall(rf"tagwire {name}(?: [^|]*)?", line):
+            words = re.split(r"\s{2,}", call)[0].split()
+            assert {word for word in words if word.startswith("--")} <= known, line
+
+
+@pytest.mark.parametrize("name", COMMAND_PATHS)
+def test_our_pages_run_each_command(name: str) -> None:
+    if name in RUNS_ELSEWHERE:
+        return
+    executed = "\n".join(block for page in PAGES for block in EXECUTED.findall(page.read_text(encoding="utf-8")))
+    assert re.search(rf"\btagwire {name}\b", executed)
+
+
+def test_the_table_of_exit_statuses_on_the_page() -> None:
+    section = (
+        (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("### Exit status\n")[2].partition("\n## ")[0]
+    )
+    rows = dict(re.findall(r"^\| `([\w -]+)` \| (.+) \|$", section, re.MULTILINE))
+    assert {name: what.replace("`", "") for name, what in rows.items()} == FOUND
+    assert f"| 0 | {FINE} |" in section and f"| 2 | {USAGE}" in section
+
+
+def test_every_row_is_of_a_command() -> None:
+    assert set(FOUND) <= set(COMMAND_PATHS)
+
+
+@pytest.mark.parametrize("words", [[], ["decode"], ["log"], ["log", "dump"]])
+def test_help_is_the_same_as_the_option(words: list[str]) -> None:
+    by_command = CliRunner().invoke(app, ["help", *words], prog_name="tagwire")
+    by_option = CliRunner().invoke(app, [*words, "--help"], prog_name="tagwire")
+    assert (by_command.exit_code, by_command.stdout) == (0, by_option.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["decod"], "did you mean 'decode'?"),
+        (["log", "dmp"], "did you mean 'dump'?"),
+        (["decode", "x"], "tagwire decode has no commands of its own; what is 'x'?"),
+    ],
+)
+def test_help_of_nothing(words: list[str], text: str) -> None:
+    done = CliRunner().invoke(app, ["help", *words], prog_name="tagwire")
+    assert (done.exit_code, done.stdout) == (2, "") and text in done.stderr

@@ -1,0 +1,261 @@
+"""`tagwire log`: dump, stat, verify, state, salvage, compact."""
+
+import base64
+import gzip
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire.records import Record, build
+from tagwire_cli.app import app
+
+DATA = Path(__file__).parents[2] / "data" / "logs"
+SEGMENT = "00000000000000000000.log"
+BATCH_FIELDS = (
+    "baseOffset",
+    "magic",
+    "compression",
+    "timestampType",
+    "isTransactional",
+    "isControl",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+)
+RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(DATA / "logs.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["log", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def rows(*arguments: object) -> list[dict[str, Any]]:
+    code, out, err = run(*arguments, "--json")
+    assert (code, err) == (0, "")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def in_hex(text: str | None) -> str | None:
+    return None if text is None else base64.b64decode(text).hex()
+
+
+def test_dump_says_what_kafka_reads(logs: Path) -> None:
+    lines = gzip.decompress((DATA / "kafka_reader.jsonl.gz").read_bytes()).splitlines()
+    expected = []
+    for row in sorted(map(json.loads, lines), key=lambda row: (row["file"].rpartition("/")[0], row["file"])):
+        if row["file"].endswith(".log"):
+            batch = {name: row["batch"][name] for name in BATCH_FIELDS}
+            for record in row["records"]:
+                expected.append(
+                    {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
+                )
+    found = rows("dump", logs)
+    for row in found:  # what Kafka's reader has no word for
+        value = row["value"]
+        ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
+        assert ours[1:] == (row["headers"] != [], value is None)
+    assert all(list(row) == ["file", *BATCH_FIELDS, *RECORD_FIELDS] for row in found)
+    for row in found:
+        row["key"], row["value"] = in_hex(row["key"]), in_hex(row["value"])
+        row["headers"] = [[key, in_hex(value)] for key, value in row["headers"]]
+    assert found == expected
+
+
+def test_dump_from_an_offset_on(logs: Path) -> None:
+    folder = logs / "kafka4" / "alpha-delrec-0"
+    assert rows("dump", folder)[0]["offset"] == 60
+    assert rows("dump", folder, "--from-log-start")[0]["offset"] <= 77
+    assert rows("dump", folder, "--start-offset", 131)[0]["baseOffset"] == 120
+    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] >= 150
+    assert rows("dump", folder, "--start-offset", 9999) == []
+
+
+def test_dump_with_messages(logs: Path) -> None:
+    found = rows("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
+    assert {row["message"]["type"] for row in found} >= {"TopicRecord", "leader_change"}
+    commit, *_ = rows("dump", logs / "kafka0.8" / "__consumer_offsets-0" / SEGMENT, "--messages")
+    assert commit["message"]["key"]["topic"] and commit["message"]["value"]["offset"] >= 0
+    markers = rows("dump", logs / "kafka4" / "alpha-txn-many-0", "--messages")
+    assert {row["message"]["type"] for row in markers if "message" in row} == {"abort", "commit"} or {
+        row["message"]["type"] for row in markers if "message" in row
+    } == {"abort"}
+    code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
+    assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
+
+
+def test_dump_as_text(tmp_path: Path) -> None:
+    records = [
+        Record(0, 300, None, b"v\n", (("h", None), ("h", b"x"))),
+        Record(1, 301, "ключ".encode(), b"\xff"),
+        Record(2, 302, b"", None),
+    ]
+    (tmp_path / "a.log").write_bytes(build(records, "v2").encode())
+    _, out, _ = run("dump", tmp_path / "a.log")
+    assert out.splitlines() == [
+        "0\t300\t<null>\t<760a>\th=<null>, h=x\thas headers",
+        "1\t301\tключ\t<ff>",
+        "2\t302\t\t<null>\t\ttombstone",
+    ]
+
+
+def test_dump_of_header_keys_that_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(build([Record(0, 300, b"", b"", ((7, b"x"),))], "kip82-int").encode())
+    assert rows("dump", tmp_path / "a.log", "--format", "kip82-int")[0]["headers"] == [[7, "eA=="]]
+
+
+def test_dump_stops_at_a_fault(logs: Path, tmp_path: Path) -> None:
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    (tmp_path / "a.log").write_bytes(data[:-1])
+    code, out, err = run("dump", tmp_path / "a.log", "--json")
+    assert code == 1 and len(out.splitlines()) > 200 and "a.log: log: byte 7449: found a batch of" in err
+    assert run("dump", tmp_path / "a.log", "--partial")[0] == 0
+    bad = build([Record(0, 300, b"k", b"v")], "v2").replace(count=2).encode()
+    (tmp_path / "a.log").write_bytes(data + bad)
+    code, _, err = run("dump", tmp_path / "a.log")
+    assert code == 1 and f"byte {len(data) + 61}: found a count of 2" in err
+
+
+def test_stat(logs: Path) -> None:
+    (row,) = rows("stat", logs / "kafka28" / "alpha-upgrade2-0")
+    assert row["formats"] == {"v0": 23, "v1": 23, "v2": 4} and row["records"] == 240 and row["endOffset"] == 240
+    found = rows("stat", logs / "kafka4")
+    assert sum(row["controlBatches"] for row in found) > 10 and sum(row["emptyBatches"] for row in found) > 0
+    assert any(row["file"].endswith(".checkpoint") for row in found)
+    code, out, _ = run("stat", logs / "kafka4" / "alpha-empty-0", logs / "kafka28" / "alpha-upgrade2-0")
+    assert code == 0 and "v0 23, v1 23, v2 4" in out
+
+
+def test_verify(logs: Path, tmp_path: Path) -> None:
+    found = rows("verify", logs)
+    assert all(list(row) == ["file", "batches", "records", "bytes", "problems"] for row in found)
+    assert all(row["problems"] == [] for row in found)
+    assert any(row["file"].endswith("recovery-point-offset-checkpoint") for row in found)
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    path = tmp_path / SEGMENT
+    path.write_bytes(data[:100] + b"\xff" + data[101:])
+    code, out, _ = run("verify", path, "--json")
+    (report,) = map(json.loads, out.splitlines())
+    assert code == 1 and [list(each) for each in report["problems"]] == [["position", "rule", "message"]]
+    code, out, err = run("verify", tmp_path)
+    assert code == 1 and f"{path}:93: TWL104 crc: found" in out and err == "1 file, 1 problem\n"
+
+
+def test_state(logs: Path) -> None:
+    code, out, _ = run("state", logs / "kafka4", "--json")
+    assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
+    code, out, _ = run("state", logs)
+    assert code == 0 and "complete commit" in out and "alpha-delrec" in out
+    code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
+    assert (code, out) == (1, "") and "a segment alone can't be folded; name the folder of its partition" in err
+    code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
+    assert code == 1 and "none of these partitions" in err
+
+
+def test_salvage(logs: Path, tmp_path: Path) -> None:
+    source = tmp_path / "broken" / "alpha-0"
+    source.mkdir(parents=True)
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    (source / SEGMENT).write_bytes(data[:100] + b"\xff" + data[101:])
+    code, out, err = run("salvage", source, "--output", tmp_path / "saved")
+    assert code == 1 and "49 whole batches, 239 records kept" in out
+    assert "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
+    assert run("verify", tmp_path / "saved")[0] == 0
+    code, _, err = run("salvage", source, "--output", tmp_path / "saved")
+    assert code == 1 and "it is there already" in err
+    code, out, _ = run("salvage", tmp_path / "saved", "--output", tmp_path / "again", "--json")
+    assert code == 0 and json.loads(out)["lost_bytes"] == 0
+
+
+def stock(folder: Path) -> Path:
+    """A partition with two segments: a key that is written twice, one that is deleted, and the active segment."""
+    folder.mkdir()
+    some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
+    (folder / SEGMENT).write_bytes(build(some, "v2").encode())
+    (folder / "00000000000000000003.log").write_bytes(build([Record(3, 8, b"a", b"x")], "v2").encode())
+    return folder
+
+
+def test_compact(tmp_path: Path) -> None:
+    folder = stock(tmp_path / "stock-0")
+    code, out, err = run("compact", folder, "--now", 1000, "--explain", "--output", tmp_path / "to")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:3] == [
+        "0\tremoved\ta later record has its key",
+        "1\tkept\ta tombstone whose time has not come",
+        "2\tkept\tthe last of its key",
+    ]
+    assert out.splitlines()[-1] == f"{folder}: compacted up to offset 3: the active segment begins there"
+    assert [row["offset"] for row in rows("dump", tmp_path / "to" / "stock-0")] == [1, 2, 3]
+    assert run("verify", tmp_path / "to")[0] == 0
+
+
+def test_compact_as_json(tmp_path: Path) -> None:
+    folder = stock(tmp_path / "stock-0")
+    rules = ("--now", 1000, "--include-active", "--delete-retention-ms", 0)
+    *records, report = rows("compact", folder, *rules, "--explain", "--output", tmp_path / "to")
+    kept = [False, False, False, True]
+    assert [(row["offset"], row["kept"], row["file"]) for row in records] == [
+        (n, kept[n], str(folder / (SEGMENT if n < 3 else "00000000000000000003.log"))) for n in range(4)
+    ]
+    assert [row["reason"] for row in records] == ["superseded", "expired_tombstone", "superseded", "latest"]
+    assert (report["partition"], report["compacted_to"], report["keys"]) == (str(folder), 4, 2)
+    assert [(each["records"], each["new_records"], each["removed"]) for each in report["segments"]] == [
+        (3, 0, {"superseded": 2, "expired_tombstone": 1}),
+        (1, 1, {}),
+    ]
+
+
+def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
+    found = rows("compact", logs / "kafka4", "--drop-keyless", "--now", 0, "--output", tmp_path)
+    assert len(found) == len([path for path in (logs / "kafka4").iterdir() if path.is_dir()])
+    assert (tmp_path / "meta.properties").is_file()
+    assert (tmp_path / "cleaner-offset-checkpoint").is_file()
+    assert run("verify", tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("dump", "missing"), 2, "does not exist"),
+        (("dump", "empty"), 1, "there is no partition in it"),
+        (("salvage", "a.log", "--output", "b"), 1, "name the folder of its partition"),
+        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a segment alone can't be salvaged"),
+        (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
+        (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
+        (("dump", "a.log", "--limit", "x=1"), 2, "is no NAME=N"),
+        (("shrink",), 2, "No such command"),
+    ],
+)
+def test_what_is_refused(
+    arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    for path in (Path("a.log"), Path("c-0", SEGMENT)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
+    found, _, err = run(*arguments)
+    assert found == code and sentence in err and not Path("b").exists()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+def test_paths_that_are_no_text(tmp_path: Path) -> None:
+    folder = stock(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff-0")))
+    for command in (("dump",), ("stat",), ("verify",), ("compact", "--output", tmp_path / "to")):
+        row = rows(command[0], folder, *command[1:])[0]
+        assert row.get("file", row.get("partition", "")).startswith(str(folder)), command

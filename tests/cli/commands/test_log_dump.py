@@ -1,0 +1,164 @@
+"""`tagwire log dump` as a process: closed pipes, terminals, faults half way; and what each line begins with."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from terminal import on_terminal
+
+from tagwire.interpreter.reader import decode
+from tagwire.limits import Limits
+from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.wire.compression import pack, unpack
+from tagwire_cli.app import app
+
+DUMP = [sys.executable, "-m", "tagwire_cli", "log", "dump"]
+FORMS = pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+
+
+def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
+    records = [Record(first + n, 7, b"key %d" % n, b"v" * 50) for n in range(count)]
+    return build(records, format, **how).encode()
+
+
+@pytest.fixture(scope="module")
+def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than pipes and buffers hold: 60 batches of 50 records."""
+    path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
+    path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
+    return path
+
+
+def with_a_bad_message(first: int) -> bytes:
+    """A wrapper of three messages, the last of which has another checksum."""
+    format = format_of("v1")
+    head, _ = decode(format.head, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits())
+    head.pop("crc")
+    head["value"] = pack("gzip", unpack("gzip", head["value"], Limits())[:-1] + b"?")
+    return format.encode_head(head)
+
+
+def with_a_bad_record(first: int) -> bytes:
+    """A batch of three records, the last of which is cut off; the checksum is right."""
+    format = format_of("v2")
+    head, _ = decode(format.head, some(first, 3), whole=False, strict=True, limits=Limits())
+    head.pop("crc")
+    head["payload"] = head["payload"][:-9]
+    return format.encode_head(head)
+
+
+def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = (
+        " ".join(["exec", *DUMP, str(path), *form, rest])
+        if "|" not in rest
+        else " ".join([*DUMP, str(path), *form, rest])
+    )
+    env = os.environ | environment
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=env)
+
+
+@FORMS
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_reads_one_line_is_told_nothing_more(segment: Path, form: list[str], unbuffered: str) -> None:
+    result = in_shell(segment, form, "| head -n 1", PYTHONUNBUFFERED=unbuffered)
+    whole = in_shell(segment, form, "", PYTHONUNBUFFERED=unbuffered)
+    assert (result.stdout, result.stderr) == (whole.stdout.splitlines(keepends=True)[0], "")
+    assert (whole.returncode, whole.stderr, whole.stdout.count("\n")) == (0, "", 3000)
+
+
+@FORMS
+def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) -> None:
+    closed = in_shell(segment, form, ">&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    if Path("/dev/full").exists():
+        full = in_shell(segment, form, ">/dev/full")
+        assert (full.returncode, full.stderr) == (1, "tagwire: [Errno 28] No space left on device\n")
+
+
+@FORMS
+@pytest.mark.parametrize("good", [0, 40])
+@pytest.mark.parametrize("engine", ["python", ""])
+def test_what_stands_before_a_fault_is_printed_before_it(
+    tmp_path: Path, form: list[str], good: int, engine: str
+) -> None:
+    """In a batch, and between batches; in one stream, in their order."""
+    path = tmp_path / "a.log"
+    before = b"".join(some(50 * n, 50) for n in range(good))
+    for data, lines, where in (
+        (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
+        (with_a_bad_message(9000), 0, "crc at byte"),  # a wrapper is read whole: its last message says the offsets
+        (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
+        (some(9000, 3)[:-9], 0, "at byte"),
+    ):
+        path.write_bytes(before + data + some(9900, 1))
+        both = in_shell(path, form, "2>&1", TAGWIRE_ENGINE=engine)
+        *printed, told = both.stdout.splitlines()
+        assert (both.returncode, both.stderr, len(printed)) == (1, "", 50 * good + lines)
+        assert told.startswith(f"tagwire: {path}: ") and where in told
+        assert not any("tagwire: " in line for line in printed)
+        result = CliRunner().invoke(app, ["log", "dump", str(path), *form])
+        assert (result.exit_code, result.stdout, result.stderr) == (
+            1,
+            "".join(f"{line}\n" for line in printed),
+            told + "\n",
+        )
+
+
+@FORMS
+def test_lines_on_a_terminal_have_no_bar_among_them(segment: Path, form: list[str]) -> None:
+    whole = in_shell(segment, form, "").stdout
+    assert on_terminal("log", "dump", str(segment), *form) == (0, whole)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "packed": {"compression": "gzip"},
+    "append": {"timestamp_type": "append", "append_time": 99},
+    "lz4 append": {"compression": "lz4", "timestamp_type": "append", "append_time": 99},
+    "transaction": {"producer_id": 9, "producer_epoch": 3, "base_sequence": 5, "is_transactional": True},
+}
+TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
+
+
+@pytest.mark.parametrize(
+    ("format", "how"),
+    [
+        (name, how)
+        for name in format_names()
+        for how, settings in SETTINGS.items()
+        if {"timestamp_type", "producer_id"} & settings.keys() <= {*format_of(name).fields, *format_of(name).bits}
+    ],
+)
+def test_what_a_line_says_of_its_batch(tmp_path: Path, format: str, how: str) -> None:
+    """Whatever is written out for speed is what the batch's own properties say, in every format."""
+    path = tmp_path / 'a "quoted" é.log'
+    time = 7 if "base_timestamp" in format_of(format).fields else -1
+    path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())
+    expected = [
+        {
+            "file": str(path),
+            "baseOffset": batch.base_offset,
+            "magic": batch.magic,
+            "compression": batch.compression,
+            "timestampType": TYPES[batch.timestamp_type] if batch.magic else "NoTimestampType",
+            "isTransactional": batch.is_transactional,
+            "isControl": batch.is_control,
+            "deleteHorizonMs": batch.delete_horizon_ms,
+            "producerId": batch.producer_id,
+            "producerEpoch": batch.producer_epoch,
+            "baseSequence": batch.base_sequence,
+            "offset": record.offset,
+        }
+        for batch in read_batches(path.read_bytes(), format)
+        for record in batch
+    ]
+    result = CliRunner().invoke(app, ["log", "dump", str(path), "--format", format, "--json"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [list(line.items())[: len(expected[0])] for line in found] == [list(each.items()) for each in expected]
+    assert [line["offset"] for line in found] == [5, 6, 7]

@@ -1,0 +1,114 @@
+"""The forms of bytes that `tagwire explain` takes: each as its tool prints it, found out and forced."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import tagwire_messages as messages
+from tagwire_cli.app import app
+from tagwire_cli.explaining.input_encodings import FORMS, bytes_of, form_of
+from tagwire_cli.input.bytes import InputError
+
+DATA = bytes.fromhex("0003 000c 00000007 0003 646f63 00 01 01 00 00")
+LONG = bytes(range(256)) * 2 + b"tail of it"
+
+
+def xxd(data: bytes) -> str:
+    lines = []
+    for at in range(0, len(data), 16):
+        part = data[at : at + 16]
+        groups = " ".join(part[pair : pair + 2].hex() for pair in range(0, len(part), 2))
+        lines.append(f"{at:08x}: {groups:<40} {ascii_of(part)}")
+    return "\n".join(lines)
+
+
+def hexdump(data: bytes) -> str:
+    lines = []
+    for at in range(0, len(data), 16):
+        part = data[at : at + 16]
+        halves = f"{part[:8].hex(' '):<23}  {part[8:].hex(' '):<23}"
+        lines.append(f"{at:08x}  {halves}  |{ascii_of(part)}|")
+    return "\n".join([*lines, f"{len(data):08x}"])
+
+
+def wireshark(data: bytes) -> str:
+    lines = []
+    for at in range(0, len(data), 16):
+        part = data[at : at + 16]
+        lines.append(f"{at:04x}   {part.hex(' '):<47}   {ascii_of(part)}")
+    return "\n".join(lines)
+
+
+def ascii_of(data: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
+
+
+WRITERS: dict[str, list[Callable[[bytes], str]]] = {
+    "hex": [bytes.hex, lambda data: data.hex(" ").upper(), lambda data: data.hex(":"), lambda data: data.hex("\n", 4)],
+    "dump": [xxd, hexdump, wireshark],
+    "escaped": [
+        repr,
+        lambda data: "".join(f"\\x{byte:02x}" for byte in data),
+        lambda data: ", ".join(f"0x{byte:02X}" for byte in data),
+        lambda data: f"char peer0_0[] = {{ /* Packet 4 */\n{', '.join(f'0x{byte:02x}' for byte in data)} }};",
+    ],
+    "base64": [lambda data: base64.b64encode(data).decode(), lambda data: base64.urlsafe_b64encode(data).decode()],
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, len(LONG)])
+@pytest.mark.parametrize("form", WRITERS)
+def test_forms_are_found_out(form: str, size: int) -> None:
+    data = LONG[-size:]
+    for write in WRITERS[form]:
+        text = f"{write(data)}\n".encode()
+        assert bytes_of(text, form) == data, text
+        if form != "base64" or size > 2:  # a few letters may be both
+            assert (form_of(text), bytes_of(text, "auto")) == (form, data), text
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", DATA, b"\xff\xfe", b"not any of them!", b"abc", "tést".encode()])
+def test_all_else_is_bytes(data: bytes) -> None:
+    assert (form_of(data), bytes_of(data, "auto")) == ("binary", data)
+
+
+def test_hex_that_begins_with_zeros_is_no_dump() -> None:
+    assert form_of(b"0000 0009 00000001 0000\n") == "hex"
+
+
+def test_lines_left_out_of_a_dump_are_filled() -> None:
+    text = "00000000  61 61 61 61 61 61 61 61  61 61 61 61 61 61 61 61  |aaaaaaaaaaaaaaaa|\n*\n00000040  62  |b|\n"
+    assert bytes_of(text.encode(), "auto") == 64 * b"a" + b"b"
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("hex", "00 0g", "hex input: line 1, column 5: 'g' is no hex digit"),
+        ("hex", "00\n0", "hex input: line 2, column 1: the last of 3 digits has no partner"),
+        ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, but 2 bytes stand above it"),
+        ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' has no offset in hex before its bytes"),
+        ("dump", "0000  \n", "dump input: there are no bytes behind the offsets"),
+        ("escaped", "x00", "escaped input:"),
+        ("escaped", "b'x", "escaped input:"),
+        ("base64", "AAA=A", "base64 input:"),
+        ("base64", "\0", "base64 input: it holds bytes that are no text"),
+    ],
+)
+def test_what_is_refused(form: str, text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        bytes_of(text.encode(), form)
+    assert str(caught.value).startswith(said)
+
+
+def test_the_command_offers_all_of_them(tmp_path: Path) -> None:
+    request = messages.registry.encode_request(messages.MetadataRequest(), 12, correlation_id=7, client_id="me")
+    path = tmp_path / "pasted.txt"
+    path.write_text(xxd(request))
+    seen = [CliRunner().invoke(app, ("explain", "--request", "--input", form, str(path))) for form in ("dump", "auto")]
+    assert seen[0].exit_code == 0 and seen[0].stdout == seen[1].stdout
+    help_text = CliRunner().invoke(app, ("explain", "--help")).stdout
+    assert all(form in help_text for form in FORMS)

@@ -1,0 +1,301 @@
+"""`tagwire explain` of bytes that nobody named, of many frames, and of captures."""
+
+import gzip
+import json
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from network_packets import Segment, pcap
+
+import tagwire_messages as messages
+from tagwire.explain.text import parse_annotated
+from tagwire_cli.app import app
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+registry = messages.registry
+REQUEST = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="doc")
+RESPONSE = registry.encode_response(messages.MetadataResponse(cluster_id="cluster"), 12, correlation_id=7)
+EQUAL = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
+
+
+def run(*words: str, stdin: str | bytes = b"") -> Result:
+    return CliRunner().invoke(app, ("explain", *words), input=stdin)
+
+
+def sized(*frames: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
+
+
+# ---------------------------------------------------------------- guessing
+
+
+@pytest.mark.parametrize("stdin", [REQUEST, REQUEST.hex(), REQUEST.hex(" ") + "\n", repr(REQUEST)])
+def test_one_reading_is_explained(stdin: bytes | str) -> None:
+    result = run("--guess", stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, "")
+    first, *_ = result.stdout.splitlines()
+    assert first.startswith("# request HeartbeatRequest v4: the header names API key 12 and version 4, reads all")
+    assert parse_annotated(result.stdout) == REQUEST
+
+
+def test_a_clear_response_says_what_was_next() -> None:
+    result = run("--guess", stdin=RESPONSE)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("# response MetadataResponse v") and lines[1].startswith("# next: ")
+
+
+def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None:
+    result = run("--guess", stdin=EQUAL)
+    assert result.exit_code == 1
+    assert "readings, none clearly ahead of the others" in result.stderr
+    assert "offset" not in result.stdout
+    [line] = [line for line in result.stdout.splitlines() if "HeartbeatResponse" in line and "Consumer" not in line][:1]
+    command = line.partition("tagwire explain ")[2].split()
+    assert run(*command, stdin=EQUAL).exit_code == 0
+
+
+def test_a_fault_is_shown_where_the_header_says_what_it_is() -> None:
+    result = run("--guess", stdin=REQUEST[:-1])
+    assert result.exit_code == 1
+    assert "request HeartbeatRequest v4, in part" in result.stdout
+    assert parse_annotated(result.stdout) == REQUEST[:-1]
+
+
+def test_nothing_reads_it() -> None:
+    result = run("--guess", stdin=b"\xfe" * 50)
+    assert result.exit_code == 1 and "nothing reads these bytes" in result.stderr
+
+
+def test_no_bytes() -> None:
+    result = run("--guess", stdin=b"")
+    assert (result.exit_code, result.stderr) == (1, "tagwire: there are no bytes\n")
+
+
+def test_no_frames() -> None:
+    for words in (["--frames", "--request"], ["--capture"]):
+        result = run(*words, stdin=b"")
+        assert (result.exit_code, result.output) == (0, "")
+
+
+def test_json() -> None:
+    seen = json.loads(run("--guess", "--json", stdin=REQUEST).stdout)
+    assert (seen["candidates"][0]["message"], seen["traces"][0]["size"]) == ("HeartbeatRequest", len(REQUEST))
+    listed = json.loads(run("--guess", "--json", stdin=EQUAL).stdout)
+    assert listed["traces"] == [] and len(listed["candidates"]) > 2
+
+
+# ---------------------------------------------------------------- many frames
+
+
+def test_sizes_are_found_out() -> None:
+    result = run("--guess", stdin=sized(REQUEST, RESPONSE))
+    assert result.exit_code == 0
+    assert "# frame 1 at byte 0\n" in result.stdout
+    assert f"# frame 2 at byte {len(REQUEST) + 4}\n# response MetadataResponse" in result.stdout
+
+
+def test_a_stream_of_requests() -> None:
+    result = run("--frames", "--request", "--hex", stdin=sized(REQUEST, REQUEST).hex())
+    assert result.exit_code == 0 and result.stdout.count("# HeartbeatRequest v4: ") == 2
+
+
+def test_a_stream_of_responses() -> None:
+    result = run("--frames", "--response", "Metadata", "12", "--json", stdin=sized(RESPONSE, RESPONSE[:-1]))
+    assert result.exit_code == 1
+    seen = json.loads(result.stdout)
+    assert [one["title"] for one in seen] == ["frame 1 at byte 0", f"frame 2 at byte {len(RESPONSE) + 4}"]
+    assert result.stderr.startswith(f"tagwire: {seen[1]['title']}: MetadataResponse v12")
+
+
+def test_frames_behind_one_at_fault_are_read() -> None:
+    result = run("--frames", "--request", stdin=sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST))
+    assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
+
+
+@pytest.mark.parametrize("end", [b"\0", b"\0\0\0\x09ab", b"\xff\xff\xff\xff"])
+def test_a_stream_that_ends_badly_is_shown_up_to_there(end: bytes) -> None:
+    result = run("--frames", "--request", stdin=sized(REQUEST) + end)
+    assert result.exit_code == 1
+    assert "# HeartbeatRequest v4: " in result.stdout and "frame: size at byte" in result.stderr
+
+
+def test_some_of_many() -> None:
+    result = run("--frames", "--request", "--only", "1,3-4", stdin=sized(*5 * [REQUEST]))
+    assert [line.split()[2] for line in result.stdout.splitlines() if line.startswith("# frame")] == ["1", "3", "4"]
+
+
+# ---------------------------------------------------------------- captures
+
+
+def captured(count: int) -> list[bytes]:
+    with gzip.open(CAPTURES) as lines:
+        return [line for line, _ in zip(lines, range(count), strict=False)]
+
+
+def test_a_capture() -> None:
+    lines = captured(40)
+    result = run("--capture", "--json", stdin=gzip.compress(b"".join(lines)))
+    assert (result.exit_code, result.stderr) == (0, "")
+    seen = json.loads(result.stdout)
+    assert [one["traces"][0]["size"] for one in seen] == [len(json.loads(line)["hex"]) // 2 for line in lines]
+    assert run("--guess", "--json", stdin=b"".join(lines)).stdout == result.stdout
+
+
+def test_a_response_is_what_its_request_asked_for() -> None:
+    rows = [
+        {"dir": "req", "conn": 1, "hex": REQUEST.hex()},
+        {
+            "dir": "resp",
+            "conn": 1,
+            "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex(),
+        },
+        {"dir": "resp", "conn": 2, "hex": EQUAL.hex()},
+    ]
+    result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
+    assert "# HeartbeatResponse v4: " in result.stdout
+    assert result.exit_code == 1 and "frame 3, response: " in result.stderr  # nobody asked for it
+
+
+def test_an_api_that_nobody_knows_is_told_in_its_place() -> None:
+    rows = [{"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"}, {"dir": "req", "hex": REQUEST.hex()}]
+    result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
+    assert result.exit_code == 1
+    assert "no response with API key 4711" in result.stderr and "# HeartbeatRequest v4: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "{}", '{"dir": "req"}', '{"dir": "up", "hex": "00"}', '{"dir": "req", "hex": "0"}', "é"]
+)
+def test_a_line_that_is_no_frame(line: str) -> None:
+    good = json.dumps({"dir": "req", "hex": REQUEST.hex()})
+    result = run("--capture", stdin=f"{good}\n{line}\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "captured frames: line 2 is no captured frame" in result.stderr
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8bnot gzip", REQUEST, b"\xff\n"])
+def test_a_file_that_is_no_capture(data: bytes) -> None:
+    result = run("--capture", stdin=data)
+    assert result.exit_code == 1 and "captured frames: " in result.stderr
+
+
+# ---------------------------------------------------------------- wrong usage, colours
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--guess", "--request"], "--request or --guess, not both"),
+        (["--capture", "--frames"], "--capture has no sizes"),
+        (["--format", "auto", "--frames"], "--format has no sizes"),
+        (["--json", "--html", "--guess"], "--json or --html, not both"),
+        (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
+        (["--request", "--only", "1"], "--only is for many frames"),
+        (["--guess", "one", "two"], "one FILE at most; what is 'two'?"),
+    ],
+)
+def test_wrong_usage(words: list[str], text: str) -> None:
+    result = run(*words, stdin=REQUEST)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert text in result.stderr
+
+
+@pytest.mark.parametrize("only", ["", "x", "1-x", "-1", "1,,2"])
+def test_no_numbers_of_frames(only: str) -> None:
+    result = run("--frames", "--request", "--only", only, stdin=sized(REQUEST))
+    assert (result.exit_code, result.stdout) == (2, "") and "as in 1,4-6" in result.stderr
+
+
+def test_frames_that_there_are_not() -> None:
+    assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
+    result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
+    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: there are 2 frames\n")
+
+
+def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run("--request", "--color", "never", stdin=REQUEST).stdout
+    monkeypatch.setenv("COLUMNS", "200")
+    coloured = CliRunner().invoke(app, ("explain", "--request", "--color", "always"), input=REQUEST, color=True).stdout
+    assert "\x1b[36m" in coloured and "\x1b[32m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+@pytest.mark.parametrize("columns", ["40", "70", "100"])
+def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    data = messages.SaslAuthenticateRequest(auth_bytes=bytes(100)).encode(0)
+    text = CliRunner().invoke(
+        app, ("explain", "SaslAuthenticateRequest", "0", "--color", "always"), input=data, color=True
+    )
+    lines = [line for line in text.stdout.splitlines() if "00 00 00" in line]
+    assert len(lines) == {"40": 26, "70": 13, "100": 7}[columns]
+
+
+# ---------------------------------------------------------------- network captures
+
+
+def network_capture(path: Path, *, port: int = 9092) -> bytes:
+    """A request and its response, each cut into two packets; the response's come in the wrong order."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.l2 import Ether
+    from scapy.utils import wrpcap
+
+    answer = sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7))
+    asked = sized(REQUEST)
+    to, back = {"sport": 40000, "dport": port}, {"sport": port, "dport": 40000}
+    cut = [
+        TCP(seq=5, flags="PA", **to) / asked[:7],
+        TCP(seq=12, flags="PA", **to) / asked[7:],
+        TCP(seq=99, flags="SA", **back),
+        TCP(seq=103, flags="PA", **back) / answer[3:],
+        TCP(seq=100, flags="PA", **back) / answer[:3],
+    ]
+    addresses = [("10.0.0.1", "10.0.0.2") if each.dport == port else ("10.0.0.2", "10.0.0.1") for each in cut]
+    wrpcap(str(path), [Ether() / IP(src=src, dst=dst) / each for (src, dst), each in zip(addresses, cut, strict=True)])
+    return path.read_bytes()
+
+
+def test_a_network_capture(tmp_path: Path) -> None:
+    data = network_capture(tmp_path / "a.pcap")
+    result = run("--guess", stdin=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line for line in result.stdout.splitlines() if line.startswith("# frame")] == [
+        "# frame 1, request, 10.0.0.1:40000 -> 10.0.0.2:9092",
+        "# frame 2, response, 10.0.0.1:40000 -> 10.0.0.2:9092",
+    ]
+    assert "# HeartbeatResponse v4: " in result.stdout
+    assert run("--capture", str(tmp_path / "a.pcap")).stdout == result.stdout
+    assert run("--capture", "--port", "9093", stdin=data).stdout == ""
+
+
+def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
+    """The gap stands where it is, and the exit status is 1; requests behind it still tell what responses are."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
+    answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]
+    segments = [Segment(0, b"", flags="S"), Segment(50, b"", is_request=False, flags="SA")]
+    for number in range(5):
+        segments.append(Segment(1 + number * len(asked[0]), asked[number]))
+        segments.append(Segment(51 + number * len(answered[0]), answered[number], is_request=False))
+    del segments[4]
+    (tmp_path / "a.pcap").write_bytes(pcap(segments))
+    result = run("--capture", str(tmp_path / "a.pcap"))
+    assert result.exit_code == 1
+    assert result.stdout.count("# HeartbeatRequest v4: ") == 4, "all but the one that is missing"
+    assert result.stdout.count("# HeartbeatResponse v4: ") == 4, "all whose request is known"
+    gap = f"gap in the requests: {len(asked[0])} bytes missing, 0 bytes left out: packets are missing from the capture"
+    where = "frame 4, request, 10.0.0.1:40000 -> 10.0.0.2:9092"
+    assert f"# {where}\n# ! {gap}\n" in result.stdout
+    assert f"tagwire: {where}: {gap}\n" in result.stderr
+
+
+@pytest.mark.parametrize("size", [4, 20, 30, 60])
+def test_a_network_capture_that_is_cut_off(size: int, tmp_path: Path) -> None:
+    result = run("--capture", stdin=network_capture(tmp_path / "a.pcap")[:size])
+    assert result.exit_code in (0, 1) and "Traceback" not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)

@@ -1,0 +1,108 @@
+"""`--format`: each format is read by who it is for, or by what its documentation says."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from spec_projects import edit_spec, make_project, write_spec
+
+from tagwire_cli.app import app
+
+SCHEMA = json.loads(gzip.decompress((Path(__file__).parents[2] / "data/sarif/sarif-2.1.0.json.gz").read_bytes()))
+PROPERTY = r"(?:file|line|col|title)=[^:,\n]*"
+ANNOTATION = re.compile(rf"::(error|warning|notice) {PROPERTY}(?:,{PROPERTY})*::[^\n]+")
+"""What GitHub's documentation of workflow commands says; `%`, line ends, and in properties `:` and `,` are escaped."""
+FORMAT_SPEC = """{
+  "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
+  "fields": [
+    { "name": "Text", "type": "string", "length": "int16" },
+    { "name": "Magic", "type": "int8", "equals": 9 }
+  ]
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spec with two problems, one whose change breaks, and a design with a flaw."""
+    monkeypatch.chdir(tmp_path)
+    make_project(tmp_path)
+    (tmp_path / "message_specs").rename(tmp_path / "old, one: 100%")
+    make_project(tmp_path)
+    edit_spec(tmp_path, "PingRequest", '"int64"', '"int32"')
+    write_spec(tmp_path / "bad, one: 100%", "PingData", type="data", apiKey=4, flexibleVersions="0-1")
+    (tmp_path / "OddBatch.json").write_text(FORMAT_SPEC)
+    return tmp_path
+
+
+COMMANDS = {
+    "validate": (["validate", "bad, one: 100%/message_specs/PingData.json"], {"TW205"}),
+    "breaking": (["breaking", "old, one: 100%", "message_specs"], {"TW903"}),
+    "lint": (["lint", "OddBatch.json"], {"TL01"}),
+}
+
+
+def report(command: str, form: str) -> tuple[str, set[str]]:
+    arguments, rules = COMMANDS[command]
+    result = CliRunner().invoke(app, [*arguments, "--format", form])
+    assert result.exit_code == 1, result.output
+    return result.stdout, rules
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_sarif(command: str) -> None:
+    text, rules = report(command, "sarif")
+    log: dict[str, Any] = json.loads(text)
+    jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(log)
+    [run] = log["runs"]
+    known = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert {result["ruleId"] for result in run["results"]} == set(known) >= rules
+    for result in run["results"]:
+        assert known[result["ruleIndex"]] == result["ruleId"] and result["message"]["text"]
+        [place] = result["locations"]
+        uri = place["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.endswith(".json") and not set(uri) & set(" ,")
+
+
+def test_the_schema_refuses_what_is_no_sarif() -> None:
+    text, _ = report("validate", "sarif")
+    log = json.loads(text)
+    log["runs"][0]["results"][0]["level"] = "fatal"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft4Validator(SCHEMA).validate(log)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_github(command: str) -> None:
+    text, rules = report(command, "github")
+    found = [ANNOTATION.fullmatch(line) for line in text.splitlines()]
+    assert found and all(found)
+    titles = {str(each).split()[-1] for match in found if match for each in re.findall("title=([^:,]*)", match[0])}
+    assert titles >= rules
+    if command == "validate":
+        assert "file=bad%2C one%3A 100%25/message_specs/PingData.json,line=" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json(command: str) -> None:
+    text, rules = report(command, "json")
+    assert {row["rule"] for row in json.loads(text)} >= rules
+
+
+def test_nothing_found() -> None:
+    for form, expected in (("github", ""), ("json", "[]\n")):
+        assert CliRunner().invoke(app, ["validate", "message_specs", "--format", form]).stdout == expected
+    log = json.loads(CliRunner().invoke(app, ["validate", "message_specs", "--format", "sarif"]).stdout)
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+    assert log["runs"][0]["results"] == []
+
+
+def test_standard_input_is_no_place() -> None:
+    result = CliRunner().invoke(app, ["validate", "-", "--format", "sarif"], input="{")
+    [found] = json.loads(result.stdout)["runs"][0]["results"]
+    assert found["ruleId"] == "TW103" and "locations" not in found

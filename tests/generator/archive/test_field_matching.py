@@ -1,0 +1,81 @@
+"""Fields of two releases found to be one, by their places and then by their names."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from release_jars import Spec, data, field
+
+from tagwire.errors import SpecError
+from tagwire.versions import Versions
+from tagwire_generator.archive.field_matching import Pairing, paired
+
+
+def pairs(newer: Spec, older: Spec) -> Pairing:
+    shared = set(Versions.parse(newer["validVersions"])) & set(Versions.parse(older["validVersions"]))
+    return paired(newer, older, sorted(shared))
+
+
+def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
+    return pairs(newer, older).fields("FooData", "FooData", newer["fields"], older["fields"])
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        # by name, and by place if the name is another
+        (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
+        (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
+        (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
+        # what is not in a common version has its name only
+        (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
+        (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
+        (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
+        # a name that stands at another place is another field
+        (
+            data("1-2", field("New"), field("Old", "int8", versions="2+")),
+            data("0-1", field("Old")),
+            {"Old": "New"},
+        ),
+        # tagged fields by their tags
+        (
+            data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
+            data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
+            {"A": "A", "S": "T"},
+        ),
+        # versions that were redefined in place show nothing: `Renamed` has no partner
+        (
+            data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
+            data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),
+            None,
+        ),
+    ],
+)
+def test_partners(newer: Spec, older: Spec, expected: dict[str, str] | None) -> None:
+    if expected is None:
+        with pytest.raises(SpecError, match="A is int16 in versions that only the older release has and int8 in those"):
+            of_root(newer, older)
+    else:
+        assert of_root(newer, older) == expected
+
+
+def test_structs_are_paired_with_their_fields() -> None:
+    newer = data("1", field("Items", "[]NewItem", fields=[field("Id"), field("Rack", "string")]))
+    older = data("0-1", field("Entries", "[]Entry", fields=[field("Key"), field("Rack", "string")]))
+    found = pairs(newer, older)
+    assert found.structs == {"FooData": "FooData", "Entry": "NewItem"}
+    inner = found.fields("NewItem", "Entry", newer["fields"][0]["fields"], older["fields"][0]["fields"])
+    assert inner == {"Key": "Id", "Rack": "Rack"}
+
+
+def test_a_field_can_t_stand_for_two() -> None:
+    newer = data("1-2", field("A", versions="0-1"), field("B", versions="2+"))
+    message = "FooData: FooData.whole stands where a does in one version, and where b stands in another; which of them"
+    with pytest.raises(SpecError, match=re.escape(message)):
+        pairs(newer, data("0-2", field("Whole")))
+
+
+def test_a_name_with_another_type_is_refused() -> None:
+    newer, older = data("1", field("A", "string", "1+")), data("0", field("A", "int32"))
+    with pytest.raises(SpecError, match="A is int32 in versions that only the older release has and string in those"):
+        of_root(newer, older)

@@ -1,0 +1,57 @@
+"""The example of every rule: the bad one is found by the rule, the good one by none of its severity."""
+
+from typing import Any
+
+import pytest
+
+from tagwire_generator.designs.collide import Design, collide
+from tagwire_generator.designs.design_rules import DESIGN_RULES
+from tagwire_generator.designs.lint import lint
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+from tagwire_generator.diagnostics.rule_examples import EXAMPLES, Example, spec_texts
+from tagwire_generator.evolution import compare_specs
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.reading.spec import read_spec
+
+EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
+SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]
+DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
+"""Examples that no short text can show."""
+
+
+def found(example: Example, text: str) -> list[str]:
+    """The rules that a text of an example breaks."""
+    results = {name: read_spec(spec, file=name) for name, spec in spec_texts(example, text).items()}
+    rules = [problem.rule for result in results.values() for problem in result.problems]
+    specs: list[MessageSpec] = [result.message for result in results.values() if result.message]
+    if len(specs) < len(results):
+        return rules
+    if example.rule.startswith("TW8"):
+        rules += [problem.rule for problem in check_set([spec.summary() for spec in specs])]
+    elif example.rule.startswith("TL2"):
+        rules += [each.rule for each in collide([Design(spec.name, (spec,)) for spec in specs])]
+    elif example.rule.startswith("TL"):
+        rules += [each.rule for spec in specs for each in lint(spec)]
+    elif example.rule.startswith("TW9"):
+        old = [read_spec(spec, file=name).message for name, spec in spec_texts(example, example.old).items()]
+        assert all(old), "what was released is no spec"
+        rules += [each.rule for each in compare_specs([spec for spec in old if spec], specs)]
+    return rules
+
+
+def test_every_rule_has_one() -> None:
+    assert set(EXAMPLES) == set(EVERY)
+    assert {rule for rule, example in EXAMPLES.items() if example.file} == DESCRIBED
+    assert {rule for rule, example in EXAMPLES.items() if example.old} == set(CHANGE_RULES)
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_the_bad_one_is_found(rule: str) -> None:
+    assert rule in found(EXAMPLES[rule], EXAMPLES[rule].bad)
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_the_good_one_is_not(rule: str) -> None:
+    rules = found(EXAMPLES[rule], EXAMPLES[rule].good)
+    assert rule not in rules and not [each for each in rules if EVERY[each].severity in ("error", "wire", "semantic")]

@@ -1,0 +1,314 @@
+"""A new version for a whole folder: pairs in step, all or nothing, and the committed specs of Kafka 2.4.1's RPCs."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire.errors import SpecError, TagwireError
+from tagwire_generator.editing.draft_version import plan_drafts
+from tagwire_generator.evolution.check import Baseline
+from tagwire_generator.evolution.texts import SpecData, SpecReader
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.reading.spec import load
+from tagwire_generator.syntax.canonical import canonical_text
+
+Spec = dict[str, Any]
+
+TESTS = Path(__file__).parents[2]
+RPC_DRAFTS = TESTS.parent / "message_specs" / "drafts" / "kip482_rpcs"
+FIELD: Spec = {"name": "Bar", "type": "int32", "versions": "0+"}
+
+
+def spec(name: str, kind: str, versions: str = "0-3", flexible: str = "2+", **keys: Any) -> Spec:
+    head: Spec = {"type": kind, "name": name, "validVersions": versions, "flexibleVersions": flexible}
+    return head | ({"apiKey": 9} if kind in ("request", "response") else {}) | {"fields": [FIELD]} | keys
+
+
+def draft(name: str, kind: str, versions: str, optional: str) -> Spec:
+    released = spec(name, kind, versions)
+    del released["flexibleVersions"]
+    return released | {"versionsWithOptional": optional}
+
+
+REQUEST, RESPONSE = spec("FooRequest", "request"), spec("FooResponse", "response")
+HEADER = spec("FooHeader", "header")
+COMMENT = "// by hand\n"
+PLAIN = {"flexibleVersions": "none"}
+
+
+def write(folder: Path, *specs: Spec, component: str = "") -> Path:
+    (folder / component).mkdir(parents=True, exist_ok=True)
+    for each in specs:
+        (folder / component / f"{each['name']}.json").write_text(COMMENT + json.dumps(each))
+    return folder
+
+
+def read(folder: Path) -> dict[str, Spec]:
+    return {file.path.stem: json.loads(file.path.read_text().removeprefix(COMMENT)) for file in find_specs(folder)}
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    source, folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER), tmp_path / "out"
+    before = state(source)
+    plan = plan_drafts(source, folder)
+    assert set(plan.changed) == {folder / f"{name}.json" for name in ("FooHeader", "FooRequest", "FooResponse")}
+    assert not folder.exists(), "a plan writes nothing"
+    plan.apply()
+    assert state(source) == before
+    after = read(folder)
+    assert [(each["validVersions"], each.get("versionsWithOptional")) for each in after.values()] == [
+        ("0-1", None),
+        ("0-2", "2+"),
+        ("0-2", "2+"),
+    ]
+    assert state(folder) == {path.name: canonical_text(read(folder)[path.stem]).encode() for path in plan.changed}
+    assert str(plan).splitlines() == [
+        "FooHeader: 0-3 -> 0-1; 2-3 cut",
+        "FooRequest: 0-3 -> 0-2; new 2; 2-3 cut",
+        "FooResponse: 0-3 -> 0-2; new 2; 2-3 cut",
+    ]
+
+
+def test_once_more_adds_one_version_more(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE)
+    for number, versions in enumerate(("0-2", "0-3", "0-4")):
+        plan_drafts(folder, tmp_path / str(number)).apply()
+        folder = tmp_path / str(number)
+        found = {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()}
+        assert found == {(versions, "2+")}
+
+
+def test_the_earlier_cut_of_a_pair_is_that_of_both(tmp_path: Path) -> None:
+    leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
+    late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
+    source, folder = tmp_path / "in", tmp_path / "out"
+    write(
+        source, REQUEST | {"flexibleVersions": "none", "fields": [FIELD, late]}, RESPONSE | {"flexibleVersions": "1+"}
+    )
+    plan = plan_drafts(source, folder)
+    plan.apply()
+    assert {each["validVersions"] for each in read(folder).values()} == {"0-1"}
+    assert read(folder)["FooRequest"]["fields"] == [FIELD]
+    assert [draft.gone for draft in plan.drafts] == [("Late",), ()]
+    assert "FooRequest: 0-3 -> 0-1; new 1; 1-3 cut; without Late" in str(plan)
+
+
+def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
+    source, folder = tmp_path / "in", tmp_path / "out"
+    plan = plan_drafts(write(source, REQUEST | {"flexibleVersions": "0+"}, RESPONSE | {"validVersions": "0-3"}), folder)
+    plan.apply()
+    assert {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()} == {("0", "0+")}
+    assert "FooResponse: 0-3 -> 0; new 0; flexible from the start" in str(plan)
+
+
+OTHERS = (
+    spec("FooData", "data", "0-1", "1+"),
+    spec("FooRecord", "metadata", "0-1", "0+", apiKey=3),
+    spec("PlainHeader", "header", "0", "none"),
+    spec("NewHeader", "header", "0", "0+"),
+    {"type": "request", "name": "OldRequest", "apiKey": 8, "validVersions": "none"},
+    {"type": "response", "name": "OldResponse", "apiKey": 8, "validVersions": "none"},
+)
+
+
+def test_what_is_no_rpc_is_left_alone(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN, *OTHERS)
+    names = {f"{each['name']}.json" for each in OTHERS}
+    before = {name: data for name, data in state(folder).items() if name in names}
+    plan = plan_drafts(folder, folder)
+    plan.apply()
+    assert {name: data for name, data in state(folder).items() if name in names} == before
+    assert "FooData: 0-1; of type data, left as it is" in str(plan)
+    assert "OldRequest: none; its API is gone, left as it is" in str(plan)
+    assert plan.stale == ()
+
+
+def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE, *OTHERS)
+    write(folder, spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/Stranger.json").write_text(json.dumps(spec("Stranger", "data")))
+    before = state(folder)
+    plan = plan_drafts(folder, tmp_path / "out")
+    plan.apply()
+    assert state(folder) == before
+    found = read(tmp_path / "out")
+    assert found.keys() - {"Stranger"} == {file.path.stem for file in find_specs(folder)}
+    assert (tmp_path / "out/inner/InnerRequest.json").is_file()
+    assert found["FooData"] == OTHERS[0]
+    assert plan.stale == (tmp_path / "out/Stranger.json",)
+    assert "Stranger.json: not one of these specs, left as it is" in str(plan)
+    assert plan_drafts(folder, tmp_path / "out").changed == {}
+
+
+def test_the_new_versions_alone(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER, *OTHERS)
+    plan_drafts(folder, tmp_path / "out", only_new=True).apply()
+    found = read(tmp_path / "out")
+    assert {name: each["validVersions"] for name, each in found.items()} == {
+        "FooHeader": "0-1",
+        "FooRequest": "2",
+        "FooResponse": "2",
+        "NewHeader": "0",
+        "PlainHeader": "0",
+    }
+    with pytest.raises(SpecError, match="name another folder"):
+        plan_drafts(folder, folder / "." / "", only_new=True)
+
+
+def test_the_unstable_version_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path, REQUEST | PLAIN | {"latestVersionUnstable": True}, RESPONSE | PLAIN)
+    assert "FooRequest: 0-3 -> 0-4; new 4; the new version is the unstable one now" in str(plan_drafts(folder, folder))
+
+
+@pytest.mark.parametrize(
+    ("specs", "text"),
+    [
+        ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
+        ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give them the same ones"),
+        ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
+        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in two dialects, and one is flexible"),
+        ([REQUEST], "FooRequest has no response"),
+        ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
+        ([], "no spec"),
+        # Valid as it is: nothing uses the struct in version 4 yet.
+        (
+            [
+                REQUEST
+                | {
+                    "flexibleVersions": "none",
+                    "fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}],
+                    "commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}],
+                },
+                RESPONSE | {"flexibleVersions": "none"},
+            ],
+            "Pair",
+        ),
+    ],
+)
+def test_refused_and_nothing_is_written(tmp_path: Path, specs: list[Spec], text: str) -> None:
+    folder = write(tmp_path, *specs)
+    before = state(folder)
+    for place in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
+        with pytest.raises(SpecError, match=text):
+            plan_drafts(folder, place)
+    assert state(folder) == before
+
+
+def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
+    folder = write(tmp_path, draft("FooRequest", "request", "0-3", "3+"), RESPONSE | {"flexibleVersions": "none"})
+    plan_drafts(folder, folder).apply()
+    found = read(folder)
+    assert found["FooRequest"]["versionsWithOptional"] == "3+"
+    assert found["FooResponse"]["versionsWithOptional"] == "4+"
+    assert {each["validVersions"] for each in found.values()} == {"0-4"}
+
+
+def test_the_options_of_the_set_hold(tmp_path: Path) -> None:
+    gap = {**FIELD, "taggedVersions": "2+", "versions": "2+", "tag": 7}
+    folder, out = write(tmp_path / "in", REQUEST | {"fields": [gap]}, RESPONSE), tmp_path / "out"
+    with pytest.raises(SpecError, match="TW609"):
+        plan_drafts(folder, out)
+    assert plan_drafts(folder, out, options=SpecOptions(tag_gaps=True)).changed
+
+
+def test_in_place_a_spec_gains_a_version_and_keeps_its_comments(tmp_path: Path) -> None:
+    request = draft("FooRequest", "request", "0-3", "2+")
+    folder = write(tmp_path, request, RESPONSE | PLAIN, HEADER | PLAIN)
+    plan_drafts(folder, folder).apply()
+    assert (folder / "FooHeader.json").read_bytes() == b"// by hand\n" + json.dumps(HEADER | PLAIN).encode()
+    for name, optional in (("FooRequest", "2+"), ("FooResponse", "4+")):
+        text = (folder / f"{name}.json").read_text()
+        assert text.startswith("// by hand\n{\n")
+        found = json.loads(text.removeprefix("// by hand\n"))
+        assert (found["validVersions"], found["versionsWithOptional"]) == ("0-4", optional)
+
+
+LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVersions": "5+"}
+
+
+@pytest.mark.parametrize(
+    ("specs", "told"),
+    [
+        ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are 0-2 now (TW924)", "2: the"]),
+        ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
+        ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
+        ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would lose Late"]),
+    ],
+)
+def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[str]) -> None:
+    folder = write(tmp_path, *specs)
+    before = state(folder)
+    with pytest.raises(SpecError) as caught:
+        plan_drafts(folder, folder)
+    assert all(each in str(caught.value) for each in told), caught.value
+    assert "--output" in str(caught.value)
+    assert state(folder) == before
+
+
+def test_what_else_was_released_is_kept(tmp_path: Path) -> None:
+    """A lock remembers a version and a tag that the specs have no more."""
+    folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
+    known = SpecReader().read(
+        [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
+        SpecOptions(),
+    )
+    plan_drafts(folder, folder).apply()  # 4 is free
+    for place in (folder, tmp_path / "out"):
+        with pytest.raises(SpecError, match="TW901"):
+            plan_drafts(folder, place, released=[Baseline.of(known)])
+
+
+def test_another_file_is_never_replaced(tmp_path: Path) -> None:
+    folder, out = write(tmp_path / "in", REQUEST, RESPONSE), tmp_path / "out"
+    plan_drafts(folder, out).apply()
+    assert plan_drafts(folder, out).changed == {}
+    write(out, REQUEST)
+    with pytest.raises(SpecError, match=r"FooRequest\.json: is there already, and is not what would be written"):
+        plan_drafts(folder, out)
+
+
+@pytest.mark.parametrize("place", ["in/clients", "."])
+def test_folders_in_each_other_are_refused(tmp_path: Path, place: str) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE)
+    with pytest.raises(SpecError, match="name a folder beside it"):
+        plan_drafts(folder, tmp_path / place)
+
+
+def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", REQUEST, RESPONSE)
+    write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "inner").write_text("in the way")  # where the last ones' folder must be
+    plan = plan_drafts(folder, out)
+    with pytest.raises(TagwireError, match="inner: can't be written"):
+        plan.apply()
+    assert set(state(out)) == {"inner"}
+
+
+# ---------------------------------------------------------------- the specs of message_specs/drafts/kip482_rpcs
+
+
+def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path: Path) -> None:
+    with gzip.open(TESTS / "data" / "kip482_rpcs" / "kafka_clients_2_4_1.jsonl.gz", "rt") as lines:
+        write(tmp_path / "in", *map(json.loads, lines), component="clients")
+    plan = plan_drafts(tmp_path / "in", tmp_path / "out", only_new=True)
+    plan.apply()
+    assert sum(draft.new is not None for draft in plan.drafts) == 96
+    assert state(tmp_path / "out") == state(RPC_DRAFTS)
+
+
+def test_the_committed_specs_keep_every_rule() -> None:
+    messages = [load(file.path, component=file.component) for file in find_specs(RPC_DRAFTS)]
+    assert [message.warnings for message in messages if message.warnings] == []
+    assert check_set([message.summary() for message in messages]) == ()

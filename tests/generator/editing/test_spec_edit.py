@@ -1,0 +1,116 @@
+"""Edits of a spec's text: what is added is set like what is there, and nothing else changes."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tagwire_generator.editing.spec_edit import SpecEdit
+from tagwire_generator.syntax.canonical import plain_tree
+from tagwire_generator.syntax.comments import TOKEN
+from tagwire_generator.syntax.parse import Items, parse
+
+ENTRY = {"name": "N", "tag": 1}
+
+
+def items_of(edit: SpecEdit) -> Items:
+    items = edit.root.get("fields")
+    assert isinstance(items, Items)
+    return items
+
+
+def inserted(text: str, index: int) -> str:
+    edit = SpecEdit(text, file="R.json")
+    edit.insert(items_of(edit), index, ENTRY)
+    return edit.result()
+
+
+def tree(text: str) -> Any:
+    root = parse(text, file="R.json").root
+    assert root is not None, text
+    return plain_tree(root)
+
+
+LINED = """{ "fields": [ // of the list
+    // of A
+    { "name": "A" }, // behind A
+    /* of B,
+       at length */
+    { "name": "B" } /* behind B */ // and more
+    // of the end
+  ]
+}"""
+
+SET = [
+    (LINED, 0, LINED.replace("of the list\n", 'of the list\n    { "name": "N", "tag": 1 },\n')),
+    (LINED, 1, LINED.replace("behind A\n", 'behind A\n    { "name": "N", "tag": 1 },\n')),
+    (
+        LINED,
+        2,
+        LINED.replace('"B" }', '"B" },').replace("and more\n", 'and more\n    { "name": "N", "tag": 1 }\n'),
+    ),
+    ('{"fields":[{"name":"A"},{"name":"B"}]}', 0, '{"fields":[{"name":"N","tag":1}, {"name":"A"},{"name":"B"}]}'),
+    ('{"fields":[{"name":"A"},{"name":"B"}]}', 1, '{"fields":[{"name":"A"}, {"name":"N","tag":1},{"name":"B"}]}'),
+    ('{"fields":[{"name":"A"}]}', 1, '{"fields":[{"name":"A"}, {"name":"N","tag":1}]}'),
+    ('{ "fields": [] }', 0, '{ "fields": [\n  { "name": "N", "tag": 1 }\n] }'),
+    ('{ "fields": [ // none\n] }', 0, '{ "fields": [ // none\n  { "name": "N", "tag": 1 }\n] }'),
+    (
+        '{\n\t"fields": [\n\t\t{\n\t\t\t"name": "A"\n\t\t}\n\t]\n}',
+        1,
+        '{\n\t"fields": [\n\t\t{\n\t\t\t"name": "A"\n\t\t},\n\t\t{\n\t\t\t"name": "N",\n\t\t\t"tag": 1\n\t\t}\n\t]\n}',
+    ),
+    (
+        '{ "fields": [\r\n  { "name": "A" }\r\n] }',
+        1,
+        '{ "fields": [\r\n  { "name": "A" },\r\n  { "name": "N", "tag": 1 }\r\n] }',
+    ),
+    (
+        '{ "fields": [\n  { "name": "A" },\n] }',
+        1,
+        '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 },\n] }',
+    ),
+    (
+        '{ "fields": [\n  { "name": "A" } ] }',
+        1,
+        '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 } ] }',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "index", "expected"), SET)
+def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str) -> None:
+    assert inserted(text, index) == expected
+
+
+GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
+"""What may stand between two tokens."""
+
+
+@pytest.mark.parametrize("gaps", list(itertools.product(GAPS, repeat=3)))
+@pytest.mark.parametrize("comma", ["", ","])
+def test_whatever_stands_between_only_text_is_added(gaps: tuple[str, ...], comma: str) -> None:
+    a, b, c = gaps
+    text = f'{{ "s": "}} // \\"x",{a}"fields": [{a}{{ "name": "A" }}{b},{a}{{{b}"name": "B"{c}}}{c}{comma}{b}]{a}}}'
+    before = tree(text)
+    for index in (0, 1, 2):
+        after = inserted(text, index)
+        expected = [*before["fields"][:index], ENTRY, *before["fields"][index:]]
+        assert tree(after) == before | {"fields": expected}, after
+        rest = iter(after)
+        assert all(letter in rest for letter in text), f"something is gone: {after}"
+        assert comments(after) == comments(text)
+
+
+def comments(text: str) -> list[str]:
+    return [found[0] for found in TOKEN.finditer(text) if found.lastgroup == "comment"]
+
+
+def test_a_value_is_replaced_and_a_list_added() -> None:
+    text = '{\n  "versions": "0-1" /* old */, "fields": [] // none\n}'
+    edit = SpecEdit(text, file="R.json")
+    edit.replace(edit.root.members["versions"].value, "0-2")
+    edit.add_list(edit.root, "optionalFields", ENTRY)
+    assert edit.result() == (
+        '{\n  "versions": "0-2" /* old */, "fields": [], // none\n'
+        '  "optionalFields": [\n    { "name": "N", "tag": 1 }\n  ]\n}'
+    )

@@ -1,0 +1,142 @@
+"""Each rule about record formats, seen to refuse; and that what it refuses is all that is wrong."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.reading.spec import read_spec
+
+GOOD: dict[str, Any] = {
+    "name": "LetterBatch",
+    "type": "format",
+    "format": "letters",
+    "discriminator": "Magic",
+    "fields": [
+        {"name": "BaseOffset", "type": "int64"},
+        {"name": "BatchLength", "type": "int32", "lengthOf": "rest"},
+        {"name": "Magic", "type": "int8", "equals": 9},
+        {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
+        {
+            "name": "Attributes",
+            "type": "int16",
+            "bits": [
+                {"name": "Compression", "bits": "0-2", "values": ["none", "gzip"]},
+                {"name": "HasStamp", "bits": 4},
+            ],
+        },
+        {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
+        {"name": "NotesLength", "type": "int16", "lengthOf": "Notes", "includesItself": True},
+        {"name": "Notes", "type": "[]int32", "count": "rest"},
+        {"name": "Count", "type": "int32", "countOf": "Records"},
+        {
+            "name": "Records",
+            "type": "[]Record",
+            "compression": "Attributes.Compression",
+            "fields": [
+                {"name": "Length", "type": "varint", "lengthOf": "rest"},
+                {"name": "OffsetDelta", "type": "varint", "deltaOf": "BaseOffset"},
+                {"name": "Value", "type": "bytes", "length": "varint", "nullable": True},
+            ],
+        },
+    ],
+    "claims": [{"field": "BatchLength", "value": 16384, "bytes": 4}],
+}
+
+
+def changed(path: str, **keys: Any) -> str:
+    """The good spec with keys of a field changed; None removes one. The path names fields, "" the format itself."""
+    spec = json.loads(json.dumps(GOOD))
+    node = spec
+    for name in filter(None, path.split(".")):
+        node = next(field for field in node["fields"] if field["name"] == name)
+    for key, value in keys.items():
+        node.pop(key, None)
+        if value is not None:
+            node[key] = value
+    return json.dumps(spec)
+
+
+BITS = [{"name": "Compression", "bits": "0-2", "values": ["none", "gzip"]}]
+
+CASES = [
+    (
+        "TW001",
+        '{"name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none", '
+        '"fields": [{"name": "A", "type": "varint", "versions": "0+"}]}',
+    ),
+    ("TW002", changed("Crc", lengthOf="Attributes")),
+    ("TW002", changed("Notes", bits=BITS)),
+    ("TW002", changed("Records.Value", deltaOf="BaseOffset")),
+    ("TW002", changed("Records.Value", equals=1)),
+    ("TW002", changed("Records.Length", includesItself=True)),
+    ("TW002", changed("BaseOffset", includesItself=True)),
+    ("TW002", changed("BaseOffset", signed=True)),
+    ("TW002", changed("BaseOffset", ascending="Key")),
+    ("TW002", changed("BaseOffset", notEmpty=True)),
+    ("TW003", changed("Records.Value", length=None)),
+    ("TW003", changed("BaseOffset", length="int32")),
+    ("TW003", changed("BaseOffset", count="int32")),
+    ("TW003", changed("Records", count=None, fields=[{"name": "A", "type": "[]int8"}])),
+    ("TW003", changed("Count", countOf="Notes")),
+    ("TW004", changed("Crc", covers=None)),
+    ("TW004", changed("BaseOffset", covers="Magic")),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": "2-4"}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": 16}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": "5-4"}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": 4}, {"name": "hasStamp", "bits": 5}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": 4, "values": ["a", "b", "c"]}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "Has Stamp", "bits": 4}])),
+    ("TW005", changed("Attributes", bits=[*BITS, {"name": "HasStamp", "bits": "four"}])),
+    ("TW006", changed("BatchLength", lengthOf="BaseOffset")),
+    ("TW006", changed("NotesLength", lengthOf="Stamp")),
+    ("TW006", changed("Count", countOf="Letters")),
+    ("TW006", changed("Crc", covers="Stamp")),
+    ("TW006", changed("Stamp", when={"field": "Attributes.HasStump"})),
+    ("TW006", changed("Stamp", when={"field": "Count"})),
+    ("TW006", changed("Records", compression="Attributes")),
+    ("TW006", changed("Records.OffsetDelta", deltaOf="FirstOffset")),
+    ("TW007", changed("Count", lengthOf="rest", countOf=None)),
+    ("TW007", changed("Records.OffsetDelta", type="bytes", length="rest", deltaOf=None)),
+    ("TW008", changed("Records", compression="Attributes.HasStamp")),
+    ("TW008", changed("Notes", compression="Attributes.Compression")),
+    ("TW009", changed("", discriminator="Count")),
+    ("TW009", changed("Magic", equals=None)),
+    ("TW010", changed("", format="Letters!")),
+    ("TW011", changed("", claims=[{"field": "Length", "value": 1, "bytes": 1}])),
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), CASES)
+def test_a_rule_refuses(rule: str, text: str) -> None:
+    result = read_spec(text, file="LetterBatch.json")
+    assert result.message is None
+    assert rule in [problem.rule for problem in result.problems], result.problems
+    assert all(problem.line and problem.column for problem in result.problems)
+
+
+def test_every_rule_is_seen_to_refuse() -> None:
+    assert {rule for rule, _ in CASES} == {rule for rule in RULES if rule <= "TW011"}
+
+
+def test_the_good_one_is_good() -> None:
+    assert read_spec(json.dumps(GOOD), file="LetterBatch.json").problems == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("TW113", changed("", format=None)),
+        ("TW113", changed("", fields=None)),
+        ("TW110", changed("", validVersions="0")),
+        ("TW110", changed("BaseOffset", versions="0+")),
+        ("TW112", changed("Notes", count="int8")),
+        ("TW114", changed("Magic", equals="nine")),
+        ("TW507", changed("Records.Value", nullable=False, default="null")),
+        ("TW503", changed("Magic", default="300")),
+        ("TW306", changed("Records", type="[]Letter", fields=None)),
+    ],
+)
+def test_what_holds_for_all_specs_holds_for_formats(rule: str, text: str) -> None:
+    assert rule in [problem.rule for problem in read_spec(text, file="LetterBatch.json").problems]

@@ -1,0 +1,487 @@
+"""Each rule is seen to refuse, at the right place, and nothing else is reported with it.
+
+In the texts here § stands right before the place where the problem must be.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.model import MessageSummary
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import read_file, read_spec
+
+DEEP = '{"name":' + 39 * "[" + "§[" + 40 * "]" + "}"
+LONG = 32768 * "x"
+
+
+def spec(fields: str = "", more: str = "", *, kind: str = "data", valid: str = '"0-3"', flexible: str = '"1+"') -> str:
+    """A spec in the released dialect, its fields on line 3."""
+    head = f'{{"name": "Sample", "type": "{kind}", "validVersions": {valid}, "flexibleVersions": {flexible},'
+    return f'{head}\n  {more}\n  "fields": [{fields}]}}'
+
+
+def draft(fields: str = "", optional: str = "", *, versions: str = '"versionsWithOptional": "1+",') -> str:
+    """A spec in the draft dialect, its optional fields on line 2."""
+    head = f'{{"name": "Sample", "type": "data", "validVersions": "0-3", {versions}'
+    return f'{head}\n  "optionalFields": [{optional}],\n  "fields": [{fields}]}}'
+
+
+def field(more: str, type: str = "string", versions: str = "0+") -> str:
+    return f'{{"name": "A", "type": "{type}", "versions": "{versions}", {more}}}'
+
+
+def tagged(name: str, tag: str, more: str = "") -> str:
+    return f'{{"name": "{name}", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": {tag}{more}}}'
+
+
+def common(*structs: str) -> str:
+    return f'"commonStructs": [{", ".join(structs)}],'
+
+
+def struct(name: str, fields: str = "", versions: str = "0+") -> str:
+    return f'{{"name": {name}, "versions": "{versions}", "fields": [{fields}]}}'
+
+
+INT = '{"name": "B", "type": "int8", "versions": "0+"}'
+KEYED = '"apiKey": 3,'
+TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
+ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
+
+ERRORS = [
+    # text and keys
+    ("TW102", "§\N{ZERO WIDTH NO-BREAK SPACE}{}"),
+    ("TW103", "§"),
+    ("TW103", '{"name": "A"§'),
+    ("TW103", '{"name": §}'),
+    ("TW103", '{"name": "A" §"type": "data"}'),
+    ("TW103", "§# a comment\n{}"),
+    ("TW103", "{\"name\": §'A'}"),
+    ("TW103", '{"name": §"A\n"}'),
+    ("TW103", '{"name": §"\\x"}'),
+    ("TW103", "{} §/* no end"),
+    ("TW104", spec() + "\n§{}"),
+    ("TW104", spec() + " §true"),
+    ("TW105", spec(INT + "§,")),
+    ("TW105", spec(field('"about": ""§,'))),
+    ("TW106", spec(field('"about": "", §"versions": "1+"'))),
+    ("TW106", spec(more='§"name": "Other",')),
+    ("TW107", DEEP),
+    ("TW108", spec(field('"about": §"\\ud800"'))),
+    ("TW109", "  §[]"),
+    ("TW109", '§"name"'),
+    ("TW110", spec(more='§"abuot": 1,')),
+    ("TW110", spec(field('§"flexible": "0+"'))),
+    ("TW110", spec(field('§"nullable": true'))),
+    ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"about": ""}'))),
+    ("TW111", spec(more='"commonStructs": §3,')),
+    ("TW111", spec("§3")),
+    ("TW111", spec(field('"ignorable": §"yes"'))),
+    ("TW111", spec(field('"ignorable": §2'))),
+    ("TW111", spec(field('"default": §[]'))),
+    ("TW111", spec(field('"default": §{}'))),
+    ("TW111", spec(tagged("A", "§0.5"))),
+    ("TW111", spec(tagged("A", "§0.0"))),
+    ("TW111", spec(tagged("A", "§true"))),
+    ("TW111", spec(more='"apiKey": §7.0,')),
+    ("TW111", spec(valid="§1.5")),
+    ("TW112", spec().replace('"data"', '§"Data"')),
+    ("TW112", spec().replace('"data"', "§0")),
+    ("TW112", spec(INT, '"listeners": ["broker", §"brokers"],' + KEYED, kind="request")),
+    ("TW112", spec(field('"entityType": §"topic"'))),
+    ("TW112", spec(field('"entityType": §1'))),
+    ("TW113", '§{"type": "data", "validVersions": "0", "flexibleVersions": "none"}'),
+    ("TW113", '{§"name": null, "type": "data", "validVersions": "0", "flexibleVersions": "none"}'),
+    ("TW113", spec('§{"name": "A", "versions": "0+"}')),
+    ("TW113", spec(valid='§" "')),
+    ("TW113", spec(INT, common('§{"name": "S"}'))),
+    ("TW113", spec(INT, common('{"name": "S", "versions": §""}'))),
+    ("TW113", draft(optional='§{"name": "A", "type": "int8"}')),
+    ("TW114", spec(more='"apiKey": §"0x7",', kind="request")),
+    ("TW114", spec(more='"apiKey": §40000,', kind="request")),
+    ("TW114", spec(tagged("A", '§"one"'))),
+    ("TW114", spec(more='"reservedTags": [§"-"],')),
+    ("TW114", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 40000},', kind="response", flexible='"none"')),
+    # message and versions
+    ("TW201", spec(valid='§"0,2"')),
+    ("TW201", spec(valid='§"0-40000"')),
+    ("TW201", spec(valid='§"+1"')),
+    ("TW201", spec(flexible='§"None"')),
+    ("TW201", spec(more='"headerVersions": {§"0 - 3": "1"},', kind="request")),
+    ("TW202", spec(valid='§"0+"')),
+    ("TW203", spec(valid='§"3-1"')),
+    ("TW204", '§{"name": "A", "type": "data", "validVersions": "0"}'),
+    ("TW205", spec(flexible='§"1-3"')),
+    ("TW206", spec().replace('"Sample"', '§"1_x"')),
+    ("TW206", spec().replace('"Sample"', '§"../../etc/passwd"')),
+    ("TW206", spec().replace('"Sample"', f'§"{101 * "x"}"')),
+    ("TW207", spec().replace('"Sample"', '§"Registry"')),
+    ("TW207", spec().replace('"Sample"', '§"Class"')),
+    ("TW207", spec().replace('"Sample"', '§"None"')),
+    ("TW301", spec('{"name": "A", "type": §"[]True", "versions": "0+", "fields": []}')),
+    ("TW208", spec(more='"listeners": §["broker"],', kind="response")),
+    ("TW208", spec(more='"listeners": §"broker",')),
+    ("TW209", spec(more='"latestVersionUnstable": §true,', kind="response")),
+    ("TW210", "§" + spec(kind="coordinator-value")),
+    ("TW211", spec(more=KEYED, kind="coordinator-key", valid='§"0-1"', flexible='"none"')),
+    ("TW211", spec(more=KEYED, kind="coordinator-key", valid='"0"', flexible='§"0+"')),
+    ("TW212", spec(more='"apiKey": §-1,', kind="metadata")),
+    ("TW213", spec(more='"headerVersions": §{"0+": "1"},')),
+    ("TW213", spec(more='"headerVersions": §{"0": 1, "1+": 3},', kind="request")),
+    ("TW214", spec(more='"headerVersions": §{"1+": 2},', kind="request")),
+    ("TW214", spec(more='"headerVersions": §{"0-1": 2, "3+": 2},', kind="request")),
+    ("TW214", spec(more='"headerVersions": §{"0-2": 2, "2+": 2},', kind="request")),
+    ("TW214", spec(more='"headerVersions": §{"0-3": 2},', kind="request")),
+    ("TW214", spec(more='"headerVersions": §{"0-8": 2, "9+": 2},', kind="request")),
+    ("TW215", spec(more='"headerVersions": §{"0-1": 1, "2+": 2},', kind="request")),
+    ("TW215", spec(more='"headerVersions": §{"0+": 0},', kind="response")),
+    ("TW216", spec(more='"headerVersions": §{"0+": 1},', kind="response").replace("Sample", "ApiVersionsResponse")),
+    ("TW216", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 35},', kind="response")),
+    ("TW217", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 35},', kind="request")),
+    ("TW217", spec(ERROR_CODE, '"fallback": §{"version": 4, "errorCode": 35},', kind="response", flexible='"none"')),
+    ("TW218", spec(INT, '"fallback": §{"version": 0, "errorCode": 35},', kind="response", flexible='"none"')),
+    ("TW219", spec(more='"aliases": §["Sample"],')),
+    ("TW219", spec(more='"aliases": §["Old", "oLD"],')),
+    ("TW219", spec(more='"aliases": §["no name"],')),
+    ("TW219", spec(more='"aliases": §"registry",')),
+    # structs
+    ("TW301", spec(field('"fields": []').replace('"string"', '§"Foo-Bar"'))),
+    ("TW301", spec(field('"fields": []').replace('"string"', '§"Ünit"'))),
+    ("TW301", spec(INT, common(struct('§"foo"', INT)))),
+    ("TW301", spec(INT, common(struct('§"A B"', INT)))),
+    ("TW302", spec(INT + ', {"name": §"B", "type": "int8", "versions": "4+"}')),
+    ("TW302", draft(INT, '{"name": §"B", "type": "int8", "tag": 1}')),
+    ("TW303", spec(INT + ', {"name": §"b", "type": "int8", "versions": "0+"}')),
+    ("TW304", spec(INT, common(struct('"S"', INT), struct('§"S"', INT)))),
+    ("TW304", spec(field('"fields": []', "S") + ', {"name": "C", "type": §"S", "versions": "0+", "fields": []}')),
+    ("TW304", spec(field('"fields": []', "Foo") + ', {"name": "C", "type": §"FOO", "versions": "0+", "fields": []}')),
+    (
+        "TW304",
+        spec(field(f'"fields": [{INT}]', "S"), common(struct('"S"', INT))).replace('"type": "S"', '"type": §"S"'),
+    ),
+    ("TW305", spec(field('"fields": []').replace('"string"', '§"SAMPLE"'))),
+    ("TW306", spec(field('"about": ""').replace('"string"', '§"Foo"'))),
+    ("TW306", spec(field('"fields": []', "S") + ', {"name": "C", "type": §"S", "versions": "0+"}')),
+    ("TW306", spec(field('"about": ""').replace('"string"', '§"Sample"'))),
+    ("TW307", spec(field('"about": ""', "S"), common(struct('"S"', field('"fields": §[]', "T"))))),
+    (
+        "TW308",
+        spec(
+            field('"about": ""', "S"),
+            common(
+                struct('"S"', field('"about": ""').replace('"string"', '§"[]T"')),
+                struct('"T"', field('"ignorable": 0', "S")),
+            ),
+        ),
+    ),
+    ("TW309", spec('{"name": "A", "type": "S", "versions": §"0+"}', common(struct('"S"', INT, "1-2")))),
+    ("TW310", spec('{"name": "A", "type": "S", "versions": §"4+", "fields": []}')),
+    ("TW311", spec(field('"fields": []').replace('"string"', '§"[]S"'))),
+    ("TW311", spec(field('"fields": [{"name": "B", "type": "int8", "versions": "1+"}]').replace('"string"', '§"[]S"'))),
+    (
+        "TW312",
+        spec(
+            field('"about": ""', "S0"),
+            common(
+                *(struct(f'{"§" * (i == 1)}"S{i}"', field('"about": ""', f"S{i + 1}")) for i in range(33)),
+                struct('"S33"'),
+            ),
+        ),
+    ),
+    ("TW313", spec(field('"fields": []').replace('"string"', '§"SampleV2"'))),
+    # fields
+    ("TW401", spec('{"name": §"a_b", "type": "int8", "versions": "0+"}')),
+    ("TW401", spec('{"name": §"A\\n\\"\'", "type": "int8", "versions": "0+"}')),
+    ("TW402", spec(field('"about": ""').replace('"string"', '§"int"'))),
+    ("TW402", spec(field('"about": ""').replace('"string"', '§""'))),
+    ("TW403", spec(field('"about": ""').replace('"string"', '§"[]"'))),
+    ("TW403", spec(field('"about": ""').replace('"string"', '§"[][]int8"'))),
+    ("TW404", spec(field('"about": ""').replace('"string"', '§"[]records"'))),
+    ("TW405", spec('§{"name": "A", "type": "int8"}')),
+    ("TW405", spec('§{"name": "A", "type": "int8", "versions": " "}')),
+    ("TW406", spec(field('"nullableVersions": §"0+"', "uuid"))),
+    ("TW406", draft(optional='{"name": "A", "type": "int8", "tag": 1, "nullable": §true}')),
+    ("TW407", spec(field('"entityType": §"topicName"', "int32"))),
+    ("TW408", spec(field(f'"fields": §[{INT}]'))),
+    ("TW408", spec(field(f'"fields": §[{INT}]', "[]int8"))),
+    ("TW408", spec(field('"reservedTags": §[0]'))),
+    ("TW409", spec(field('"flexibleVersions": §"none"', "int8"))),
+    ("TW409", spec(field('"flexibleVersions": §"none"', "records"))),
+    ("TW410", spec(field('"flexibleVersions": §" "'))),
+    ("TW411", spec(field('"flexibleVersions": §"0+"'))),
+    ("TW412", spec(field('"zeroCopy": §true'))),
+    ("TW412", spec(field('"zeroCopy": §true', "[]bytes"))),
+    ("TW413", spec(field('"mapKey": §true'))),
+    ("TW414", spec(field('"recordFormats": §{"0+": "v2"}'))),
+    ("TW414", spec(field('"recordFormats": §{"0+": "v2"}', "[]bytes"))),
+    ("TW415", spec(field('"recordFormats": §{"1+": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"0-2": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"0": "v1", "2+": "v2"}', "bytes"))),
+    ("TW415", spec(field('"recordFormats": §{"0-2": "v1", "2+": "v2"}', "records"))),
+    ("TW415", spec(field('"recordFormats": §{"none": "v1", "0+": "v2"}', "records"))),
+    ("TW416", spec(field('"recordFormats": §{"0+": "V2"}', "records"))),
+    ("TW201", spec(field('"recordFormats": {§"0 - 3": "v2"}', "records"))),
+    ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
+    ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
+    # defaults
+    ("TW501", spec(field('"default": §"yes"', "bool"))),
+    ("TW501", spec(field('"default": §1', "bool"))),
+    ("TW502", spec(field('"default": §"08"', "int32"))),
+    ("TW502", spec(field('"default": §"0x"', "int32"))),
+    ("TW502", spec(field('"default": §"0X10"', "int32"))),
+    ("TW502", spec(field('"default": §" 5"', "int32"))),
+    ("TW502", spec(field('"default": §1.5', "int32"))),
+    ("TW502", spec(field('"default": §true', "int8"))),
+    ("TW502", spec(field(f'"default": §{5000 * "9"}', "int64"))),
+    ("TW503", spec(field('"default": §128', "int8"))),
+    ("TW503", spec(field('"default": §"0x80"', "int8"))),
+    ("TW503", spec(field('"default": §"-1"', "uint16"))),
+    ("TW503", spec(field('"default": §"4294967296"', "uint32"))),
+    ("TW503", spec(field('"default": §"9223372036854775808"', "int64"))),
+    ("TW504", spec(field('"default": §"x"', "float64"))),
+    ("TW504", spec(field('"default": §"1_0"', "float64"))),
+    ("TW504", spec(field('"default": §"nan"', "float64"))),
+    ("TW505", spec(field('"default": §"00000000-0000-0000-0000-000000000000"', "uuid"))),
+    ("TW505", spec(field('"default": §"AAAA"', "uuid"))),
+    ("TW506", spec(field('"default": §"abc"', "bytes"))),
+    ("TW506", spec(field('"default": §"{}"', "[]int8"))),
+    ("TW506", spec(field('"fields": [], "default": §"{}"', "S"))),
+    ("TW507", spec(field('"default": §"null"', "int8"))),
+    ("TW507", spec(field('"default": §"null"'))),
+    ("TW507", spec(field('"default": §"null", "nullableVersions": "0-3"'))),
+    ("TW507", draft(optional='{"name": "A", "type": "string", "tag": 1, "default": §"null"}')),
+    ("TW508", spec(field(f'"default": §"{LONG}"'))),
+    # tags
+    ("TW601", spec(tagged("A", "§-1"))),
+    ("TW601", spec(tagged("A", "§2147483648"))),
+    ("TW601", spec(more='"reservedTags": §[-1],')),
+    ("TW602", spec(field('"tag": §0', versions="1+"))),
+    ("TW602", spec(field('"tag": §0, "taggedVersions": "none"', versions="1+"))),
+    ("TW603", spec(field('"taggedVersions": §"1+"', versions="1+"))),
+    ("TW604", spec(field('"tag": 0, "taggedVersions": §"1-3"', versions="1+"))),
+    ("TW605", spec(field('"tag": 0, "taggedVersions": §"1+"', versions="2+"))),
+    ("TW606", spec(field('"tag": 0, "taggedVersions": "1+", "nullableVersions": §"2+"', versions="1+"))),
+    ("TW607", spec(field(f'"fields": [{TAGGED_KEY}]', "[]S", "1+"))),
+    ("TW608", spec(tagged("A", "0") + ", " + tagged("B", "§0"))),
+    (
+        "TW608",
+        draft(optional='{"name": "A", "type": "int8", "tag": 1}, {"name": "B", "type": "int8", "tag": §"0x0001"}'),
+    ),
+    ("TW609", spec(tagged("A", "0") + ", " + tagged("B", "§2") + ", " + tagged("C", "3"))),
+    ("TW609", spec(more='"reservedTags": §[0, 2],')),
+    ("TW610", spec(tagged("A", "§0"), '"reservedTags": [0],')),
+    ("TW611", spec(field('"tag": 0, "taggedVersions": §"0+"'))),
+    ("TW611", spec(field('"tag": 0, "taggedVersions": §"1+", "flexibleVersions": "none"'))),
+    ("TW612", spec(field('"tag": §0, "taggedVersions": "1+"', "records"))),
+    ("TW613", spec(more='"reservedTags": §[0, 1, 0],')),
+    ("TW614", spec(field('"reservedTags": §[0]', "S"), common(struct('"S"', INT)))),
+    # the draft dialect
+    ("TW701", draft(versions='"versionsWithOptional": "1+", §"flexibleVersions": "1+",')),
+    ("TW701", draft(field('§"taggedVersions": "1+"'))),
+    ("TW701", draft(field('§"flexibleVersions": "1+"'))),
+    ("TW702", draft(optional='{"name": "A", "type": "int8", "tag": 1}', versions="").replace('"opt', '§"opt', 1)),
+    ("TW702", draft(versions='"versionsWithOptional": "none",').replace('"optionalFields": [', '§"optionalFields": [')),
+    (
+        "TW702",
+        draft(field('§"optionalFields": [{"name": "B", "type": "int8", "tag": 0}]', "S"), versions="").replace(
+            '"optionalFields": [],', "", 1
+        ),
+    ),
+    ("TW703", draft(versions='"versionsWithOptional": §"1-3",')),
+    ("TW703", draft(INT, '{"name": "A", "type": "int8", "tag": 1}', versions='"versionsWithOptional": §"1",')),
+    ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"versions": "1+"}')),
+    ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"mapKey": true}')),
+    ("TW705", draft(optional=f'{{"name": "A", "type": §"[]S", "tag": 1, "fields": [{INT}]}}')),
+    (
+        "TW706",
+        draft(
+            optional=f'{{"name": "A", "type": "S", "tag": 1, "nullable": §true, "default": "null", "fields": [{INT}]}}'
+        ),
+    ),
+    ("TW707", draft(optional='{"name": "A", "type": "int8", "tag": §65536}')),
+    ("TW707", draft(optional='{"name": "A", "type": "int8", "tag": §"0x10000"}')),
+    ("TW707", draft(versions='"versionsWithOptional": "1+", "reservedTags": §[65536],')),
+    ("TW708", spec(tagged("A", '§"0x0"'))),
+    ("TW708", spec(more='"reservedTags": [§"0x0"],')),
+]
+
+WARNINGS = [
+    ("TW220", spec(field('"nullableVersions": §"3-1"'))),
+    ("TW221", spec(more='"deprecatedVersions": §"2-4",')),
+    ("TW222", spec(more='"apiKey": §-1,', kind="request")),
+    ("TW223", spec(more='"apiKey": §1,')),
+    ("TW320", spec(INT, common(struct('§"S"', INT)))),
+    ("TW420", spec('{"name": "A", "type": "int8", "versions": §"4+"}')),
+    ("TW420", spec('{"name": "A", "type": "int8", "versions": §"none"}')),
+    ("TW420", spec(field('"fields": [{"name": "B", "type": "int8", "versions": §"0-1"}]', "S", "2+"))),
+    ("TW421", spec(field('"nullableVersions": §"0-1"', versions="2+"))),
+    ("TW422", spec(field('"ignorable": §true', versions="0-3"))),
+    ("TW423", spec(field('"zeroCopy": §true, "tag": 0, "taggedVersions": "1+"', "bytes"))),
+    ("TW520", spec(field('"default": §"abc"', "records"))),
+    ("TW521", spec(field('"nullableVersions": §"0+", "tag": 0, "taggedVersions": "1+"'))),
+    ("TW521", draft(optional='{"name": "A", "type": "string", "tag": 1, "nullable": §true}')),
+]
+
+
+def place(marked: str) -> tuple[str, int, int]:
+    """The text without §, and the line and column where that stood."""
+    before, mark, after = marked.partition("§")
+    assert mark and "§" not in after, "exactly one § must say where the problem is"
+    return before + after, before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def name_rows(row: object) -> str | None:
+    return row if isinstance(row, str) and len(row) == 5 else ""
+
+
+@pytest.mark.parametrize(("rule", "marked"), ERRORS, ids=name_rows)
+def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
+    text, line, column = place(marked)
+    result = read_spec(text, file="Sample.json")
+    errors = [problem for problem in result.problems if problem.severity == "error"]
+    assert [(problem.rule, problem.line, problem.column) for problem in errors] == [(rule, line, column)]
+    assert result.message is None
+
+
+@pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
+def test_a_warning_stands_at_its_place_and_stops_nothing(rule: str, marked: str) -> None:
+    text, line, column = place(marked)
+    result = read_spec(text, file="Sample.json")
+    assert [(problem.rule, problem.line, problem.column) for problem in result.problems] == [(rule, line, column)]
+    assert result.problems[0].severity == "warning"
+    assert result.message is not None
+
+
+def optional(more: str, type: str = "string", tag: object = 1) -> str:
+    return draft(optional=f'{{"name": "A", "type": "{type}", "tag": {tag}{more}}}')
+
+
+IN_THE_DRAFT = [
+    (optional("", tag=-1), "field A has tag -1; the draft's tags are 0 to 65535"),
+    (optional("", tag=65536), "field A has tag 65536; the draft's tags are 0 to 65535"),
+    (optional("", tag=2**32), "field A has tag 4294967296; the draft's tags are 0 to 65535"),
+    (optional(', "nullable": true', "int32"), "field A is int32, which has no null, but is nullable; remove the key"),
+    (optional(', "default": "null"'), 'field A is null by default, but is not nullable; write "nullable": true'),
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [-1],'),
+        "struct Sample reserves tag -1; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [4294967296],'),
+        "struct Sample reserves tag 4294967296; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(fields='{"name": "A", "type": "int8"}'),
+        "the field has no versions; say in which it exists, or make it one of the optionalFields",
+    ),
+    (
+        optional("").replace('"1+"', '"5+"'),
+        "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never on the wire",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), IN_THE_DRAFT)
+def test_the_draft_dialect_is_told_of_its_own_keys_and_limits(text: str, message: str) -> None:
+    [problem] = read_spec(text, file="Sample.json").problems
+    assert problem.message == message
+
+
+def test_the_draft_says_nothing_against_optional_views() -> None:
+    assert read_spec(optional(', "zeroCopy": true', "bytes"), file="Sample.json").problems == ()
+
+
+FILES = [
+    ("TW101", None, 1, 1),
+    ("TW102", b'{\n "a": "\xff"}', 2, 8),
+    ("TW102", "{}".encode("utf-16"), 1, 1),
+]
+
+
+@pytest.mark.parametrize(("rule", "content", "line", "column"), FILES)
+def test_a_file_that_cannot_be_read(tmp_path: Path, rule: str, content: bytes | None, line: int, column: int) -> None:
+    path = tmp_path / "Sample.json"
+    if content is not None:
+        path.write_bytes(content)
+    (problem,) = read_file(path).problems
+    assert (problem.rule, problem.line, problem.column) == (rule, line, column)
+    assert problem.file == str(path)
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+    assert [problem.rule for problem in read_file(tmp_path).problems] == ["TW101"]
+
+
+def summary(name: str, kind: str, api_key: int | None, versions: str = "0-3", **more: str) -> MessageSummary:
+    flexible, component = more.get("flexible", "1+"), more.get("component", "clients")
+    return MessageSummary(name, kind, api_key, component, versions, flexible, f"{name}.json", 3, 12)
+
+
+FOO = summary("FooRequest", "request", 1)
+FOO_RESPONSE = summary("FooResponse", "response", 1)
+
+SETS = [
+    (
+        "TW801",
+        "foo.json",
+        [summary("foo", "data", None, component="a"), summary("Foo", "data", None, component="b")],
+    ),
+    ("TW802", "Bar.json", [summary("Bar", "metadata", None)]),
+    ("TW802", "BarRequest.json", [summary("BarRequest", "request", None)]),
+    (
+        "TW803",
+        "Foo2Request.json",
+        [
+            replace(FOO, name="Foo2Request", file="Foo2Request.json"),
+            replace(FOO, file="A.json", name="A"),
+            FOO_RESPONSE,
+        ],
+    ),
+    (
+        "TW803",
+        "B.json",
+        [summary("A", "coordinator-key", 1), summary("B", "coordinator-key", 1), summary("V", "coordinator-value", 1)],
+    ),
+    ("TW804", "FooRequest.json", [FOO]),
+    (
+        "TW804",
+        "FooRequest.json",
+        [FOO, replace(FOO_RESPONSE, component="other"), summary("XRequest", "request", 1, component="other")],
+    ),
+    ("TW805", "FooResponse.json", [FOO_RESPONSE]),
+    ("TW806", "Foo.json", [replace(FOO, name="Foo", file="Foo.json"), FOO_RESPONSE]),
+    ("TW807", "FooResponse.json", [FOO, replace(FOO_RESPONSE, aliases=("fooREQUEST",))]),
+    ("TW807", "FooResponse.json", [replace(FOO, aliases=("Old",)), replace(FOO_RESPONSE, aliases=("Old",))]),
+    ("TW808", "FooResponse.json", [replace(FOO, valid_versions="0-9"), FOO_RESPONSE]),
+    ("TW808", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="1-9")]),
+    ("TW820", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="0-9")]),
+    ("TW821", "FooResponse.json", [FOO, replace(FOO_RESPONSE, flexible_versions="2+")]),
+    ("TW822", "BarResponse.json", [FOO, replace(FOO_RESPONSE, name="BarResponse", file="BarResponse.json")]),
+    ("TW823", "K.json", [summary("K", "coordinator-key", 1)]),
+    ("TW823", "V.json", [summary("V", "coordinator-value", 1)]),
+    ("TW824", "Other.json", [FOO, replace(FOO_RESPONSE, file="Other.json")]),
+]
+
+
+@pytest.mark.parametrize(("rule", "file", "members"), SETS)
+def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> None:
+    found: list[Problem] = [problem for problem in check_set(members, SpecOptions()) if problem.rule == rule]
+    assert [(problem.file, problem.line, problem.column) for problem in found] == [(file, 3, 12)]
+
+
+def test_every_rule_is_seen_to_refuse() -> None:
+    rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
+    # those of record formats have a test of their own
+    assert {str(row[0]) for row in rows} == {rule for rule in RULES if not rule.startswith("TW0")}
+
+
+def test_every_rule_says_what_and_why() -> None:
+    for rule in RULES.values():
+        assert rule.title and not rule.title.endswith("."), rule.id
+        assert rule.explanation.endswith("."), rule.id
+        assert json.dumps(rule.title).isascii(), rule.id

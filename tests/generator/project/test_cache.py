@@ -1,0 +1,124 @@
+"""The cache: right or absent, never wrong; bounded; and no error if it can't be used."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from spec_projects import make_project
+
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.project import cache
+from tagwire_generator.project.cache import FOLDER, Cache, Entry, environment_key, key_of
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import SpecSet, load
+
+ENTRY = Entry(
+    {"a.py": "text é\n", "serializers/a.py": ""},
+    {"name": "A", "api_key": None},
+    (Problem(rule="TW422", severity="warning", file="A.json", line=1, column=2, message="m", source_line="s"),),
+)
+
+
+def entry_file(root: Path) -> Path:
+    (path,) = (root / FOLDER / "package").iterdir()
+    return path
+
+
+def test_what_was_put_is_got(tmp_path: Path) -> None:
+    Cache(tmp_path, "package").put("k", ENTRY)
+    assert Cache(tmp_path, "package").get("k") == ENTRY
+    assert Cache(tmp_path, "package").get("other") is None
+    assert Cache(tmp_path, "other").get("k") is None
+
+
+def test_the_folder_ignores_itself(tmp_path: Path) -> None:
+    Cache(tmp_path, "package").put("k", ENTRY)
+    assert (tmp_path / FOLDER / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "cut": lambda data: data[:-1],
+    "longer": lambda data: data + b" ",
+    "one bit": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+    "no text": lambda data: b"\xff" + data,
+    "another format": lambda _: hashlib.sha256(b"[]").hexdigest().encode() + b"\n[]",
+    "missing keys": lambda _: hashlib.sha256(b"{}").hexdigest().encode() + b"\n{}",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_entry_is_none(tmp_path: Path, damage: str) -> None:
+    Cache(tmp_path, "package").put("k", ENTRY)
+    path = entry_file(tmp_path)
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    assert Cache(tmp_path, "package").get("k") is None
+    Cache(tmp_path, "package").put("k", ENTRY)
+    assert Cache(tmp_path, "package").get("k") == ENTRY
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("a file in its place")
+    unusable = Cache(tmp_path, "package")
+    unusable.put("k", ENTRY)
+    assert unusable.get("k") is None
+    unusable.prune()
+
+
+def test_pruning_keeps_what_the_run_used(tmp_path: Path) -> None:
+    first = Cache(tmp_path, "package")
+    for key in ("got", "put", "unused"):
+        first.put(key, ENTRY)
+    other = Cache(tmp_path, "other")
+    other.put("unused", ENTRY)
+
+    second = Cache(tmp_path, "package")
+    second.get("got")
+    second.put("put", ENTRY)
+    second.prune()
+    assert [first.get(key) is not None for key in ("got", "put", "unused")] == [True, True, False]
+    assert other.get("unused") == ENTRY, "another package's entries are not ours to judge"
+
+
+def test_keys_keep_their_parts_apart() -> None:
+    assert key_of("ab", "c") != key_of("a", "bc")
+    assert key_of("a", b"b") == key_of(b"a", "b")
+
+
+@pytest.fixture
+def spec_set(tmp_path: Path) -> SpecSet:
+    (spec_set,) = load(make_project(tmp_path)).sets
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    (templates / "a.jinja").write_text("a")
+    return replace(spec_set, templates=templates)
+
+
+def test_the_environment_is_all_that_the_output_follows_from(
+    spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = environment_key(spec_set)
+    assert environment_key(replace(spec_set)) == key
+    others = {
+        key,
+        environment_key(replace(spec_set, package="other")),
+        environment_key(replace(spec_set, options=SpecOptions(tag_gaps=True))),
+    }
+    (spec_set.templates / "a.jinja").write_text("b")
+    others.add(environment_key(spec_set))
+    (spec_set.templates / "a.jinja").rename(spec_set.templates / "b.jinja")
+    others.add(environment_key(spec_set))
+    monkeypatch.setattr(cache, "version", lambda name: "26.10.2" if name == "black" else "1")
+    cache._sources_key.cache_clear()
+    others.add(environment_key(spec_set))
+    cache._sources_key.cache_clear()
+    assert len(others) == 6
+
+
+def test_the_sources_are_those_of_generator_and_runtime(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    before = cache._folder_key(tmp_path, "*.py")
+    (tmp_path / "a.py").write_text("2")
+    assert cache._folder_key(tmp_path, "*.py") != before

@@ -1,0 +1,189 @@
+"""[tool.tagwire] of pyproject.toml: what it gives, and what it refuses."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from tagwire.errors import SpecError
+from tagwire.versions import Versions
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.resources import folder
+from tagwire_generator.project.settings import Settings, SettingsError, find_root, load
+
+
+def settings_of(root: Path, text: str) -> Settings:
+    (root / "pyproject.toml").write_text(text, encoding="utf-8")
+    return load(root)
+
+
+@pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
+def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    (only,) = load(tmp_path).sets
+    assert (only.root, only.specs, only.package) == (tmp_path, tmp_path / "message_specs", "messages")
+    assert only.directory == tmp_path / "generated" / "messages"
+    assert only.options == SpecOptions()
+    assert only.templates == folder("templates")
+
+
+def test_a_set_has_what_is_written(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [tool.tagwire]
+        templates = "ours"
+
+        [[tool.tagwire.sets]]
+        specs = "specs/one"
+        package = "wire.one"
+        output = "src"
+        options = { tag_gaps = true, length_varint = "unsigned" }
+
+        [[tool.tagwire.sets]]
+        specs = "specs/two"
+        package = "wire.two"
+        templates = "theirs"
+        """,
+    )
+    one, two = settings.sets
+    assert one.specs == tmp_path / "specs" / "one"
+    assert one.directory == tmp_path / "src" / "wire" / "one"
+    assert one.options == SpecOptions(tag_gaps=True, length_varint="unsigned")
+    assert (one.templates, two.templates) == (tmp_path / "ours", tmp_path / "theirs")
+    assert two.directory == tmp_path / "generated" / "wire" / "two"
+    assert one.source_name(tmp_path / "specs" / "one" / "a" / "Foo.json") == "specs/one/a/Foo.json"
+
+
+def test_the_set_of_a_path(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [[tool.tagwire.sets]]
+        specs = "specs/one"
+        package = "one"
+        [[tool.tagwire.sets]]
+        specs = "specs/two"
+        package = "two"
+        """,
+    )
+    one, two = settings.sets
+    assert settings.set_of(tmp_path / "specs" / "one" / "Foo.json") is one
+    assert settings.set_of(tmp_path / "specs" / "two") is two
+    assert settings.set_of(tmp_path / "specs" / "twofold") is None
+
+
+def test_the_root_is_the_nearest_folder_with_settings(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    assert find_root(inner) == tmp_path
+    (tmp_path / "a" / "pyproject.toml").touch()
+    assert find_root(inner) == tmp_path / "a"
+
+
+SET = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "messages"\n'
+ABSOLUTE = Path("/specs").absolute().as_posix()
+
+
+def test_a_lock_and_exceptions(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+        [[tool.tagwire.sets]]
+        specs = "specs"
+        package = "one"
+        lock = "released/one.json"
+
+        [[tool.tagwire.exceptions]]
+        rule = "TW903"
+        message = "FooRequest"
+        path = "topics.name"
+        versions = "0-3"
+        reason = "nobody has used it"
+        until = 2027-01-31
+
+        [[tool.tagwire.exceptions]]
+        rule = "TW921"
+        message = "FooRequest"
+        versions = 2
+        reason = "was never read"
+        until = "never"
+        """,
+    )
+    assert settings.sets[0].lock == tmp_path / "released" / "one.json"
+    one, two = settings.exemptions
+    assert (one.rule, one.message, one.path, one.reason) == ("TW903", "FooRequest", "topics.name", "nobody has used it")
+    assert (one.versions, one.until) == (Versions.parse("0-3"), datetime.date(2027, 1, 31))
+    assert (two.path, two.versions, two.until) == (None, Versions.parse("2"), None)
+
+
+EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
+
+REFUSED = {
+    "no TOML": ("[tool.tagwire", "the file is not TOML"),
+    "no table": ("[tool]\ntagwire = 3", "tool.tagwire is no table"),
+    "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
+    "unknown key of the section": (
+        '[tool.tagwire]\ntemplate = "x"',
+        "unknown key 'template'; did you mean 'templates'?",
+    ),
+    "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
+    "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates, lock"),
+    "no specs": ('[[tool.tagwire.sets]]\npackage = "a"', "specs is missing"),
+    "no package": ('[[tool.tagwire.sets]]\nspecs = "a"', "package is missing"),
+    "specs is a number": ('[[tool.tagwire.sets]]\nspecs = 3\npackage = "a"', "specs is 3; it must be the path"),
+    "empty output": (SET + 'output = ""', "output is ''; it must be the path"),
+    "an absolute path": (SET + f"output = '{ABSOLUTE}'", "write it relative to pyproject.toml"),
+    "output leaves": (SET + 'output = "../x"', "output is '../x', outside of the folder of pyproject.toml"),
+    "output leaves on a way about": (SET + 'output = "src/../../x"', "outside of the folder of pyproject.toml"),
+    "package is tagwire": (SET.replace('"messages"', '"tagwire"'), "is a package of tagwire"),
+    "package in tagwire": (SET.replace('"messages"', '"tagwire.records"'), "is a package of tagwire"),
+    "package is a path": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a/b"', "package is 'a/b'"),
+    "package leaves": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "..x"', "package is '..x'"),
+    "package is a keyword": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a.class"', "package is 'a.class'"),
+    "options is a list": (SET + "options = [1]", "it must be a table"),
+    "package of Python": (SET.replace('"messages"', '"os"'), "package is 'os', but 'os' is a module of Python"),
+    "package in one of Python": (SET.replace('"messages"', '"json.messages"'), "'json' is a module of Python"),
+    "unknown option": (SET + "options = { tag_gap = true }", "did you mean tag_gaps?"),
+    "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
+    "an absolute lock": (SET + f"lock = '{ABSOLUTE}'", "lock is the absolute path"),
+    "lock is a number": (SET + "lock = 3", "lock is 3; it must be the path of a file"),
+    "exceptions are a table": ("[tool.tagwire.exceptions]", "write [[tool.tagwire.exceptions]] above each"),
+    "unknown exception key": (EXCEPTION + "untill = 3", "did you mean 'until'?"),
+    "no reason": (EXCEPTION.replace("reason", "path") + 'until = "never"', "reason is missing; it must be a text"),
+    "empty reason": (EXCEPTION.replace("unused", " ") + 'until = "never"', "reason is ' '"),
+    "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "message is missing"),
+    "a rule about specs": (
+        EXCEPTION.replace("TW903", "TW402"),
+        "rule is 'TW402'; the rules about changes are TW901 to",
+    ),
+    "no until": (EXCEPTION, "until is missing; write the last day on which it counts, as in 2027-01-31, or 'never'"),
+    "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
+    "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
+    "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: '1-x' is no version range"),
+    "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a text"),
+    "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
+    "a package in a package": (
+        SET + SET.replace("messages", "messages.more"),
+        "give each spec set a folder of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(tmp_path: Path, case: str) -> None:
+    text, sentence = REFUSED[case]
+    with pytest.raises(SettingsError) as caught:
+        settings_of(tmp_path, text)
+    assert sentence in str(caught.value)
+    assert caught.value.file == str(tmp_path / "pyproject.toml")
+    assert str(caught.value).startswith(caught.value.file)
+    assert isinstance(caught.value, SpecError)
+
+
+def test_settings_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match="can't be read"):
+        load(tmp_path)

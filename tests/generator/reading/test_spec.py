@@ -1,0 +1,376 @@
+"""From a spec's text to the model: all problems at once, no noise, and what lenient specs mean."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tagwire.errors import SpecError
+from tagwire.versions import NONE, Versions
+from tagwire_generator.model import STRUCT_DEFAULT, Fallback, FieldSpec, FieldType, MessageSpec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import load, read_file, read_spec
+
+HEAD = '"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"'
+
+
+def read(text: str, **options: Any) -> MessageSpec:
+    result = read_spec(text, file="Sample.json", options=SpecOptions(**options))
+    assert result.message is not None, result.problems
+    return result.message
+
+
+def spec(*fields: str, head: str = HEAD) -> str:
+    return f"{{{head}, \"fields\": [{', '.join(fields)}]}}"
+
+
+def field(more: str, type: str = "string") -> FieldSpec:
+    return read(spec(f'{{"name": "A", "type": "{type}", "versions": "0+", {more}}}')).fields[0]
+
+
+def rules(text: str, **options: Any) -> list[str]:
+    return [problem.rule for problem in read_spec(text, options=SpecOptions(**options)).problems]
+
+
+def test_a_whole_message() -> None:
+    text = """
+    { "apiKey": 7, "type": "response", "name": "SampleResponse", "validVersions": "1-4", "flexibleVersions": "2+",
+      "deprecatedVersions": "1", "headerVersions": {"2+": 0, "0-1": "0"}, "fallback": {"version": 1, "errorCode": 35},
+      "reservedTags": [1],
+      "commonStructs": [
+        { "name": "Node", "versions": "0+", "fields": [
+          { "name": "Id", "type": "int32", "versions": "0+", "mapKey": true, "entityType": "brokerId" },
+          { "name": "Where", "type": "Place", "versions": "2+", "nullableVersions": "2+", "default": "null" } ] },
+        { "name": "Place", "versions": "2+", "fields": [
+          { "name": "Host", "type": "string", "versions": "2+", "flexibleVersions": "3+", "about": "The host." } ] } ],
+      "fields": [
+        { "name": "ErrorCode", "type": "int16", "versions": "0+" },
+        { "name": "Nodes", "type": "[]Node", "versions": "0+", "nullableVersions": "3+" },
+        { "name": "Extra", "type": "Extra", "tag": 0, "taggedVersions": "2+", "fields": [
+          { "name": "Data", "type": "bytes", "versions": "2+", "zeroCopy": true, "ignorable": false } ] } ] }
+    """
+    message = read(text)
+    assert (message.name, message.kind, message.api_key, message.dialect) == (
+        "SampleResponse",
+        "response",
+        7,
+        "released",
+    )
+    assert (str(message.valid_versions), str(message.flexible_versions)) == ("1-4", "2+")
+    assert (str(message.deprecated_versions), message.optional_versions) == ("1", NONE)
+    assert message.header_versions == ((Versions(0, 1), 0), (Versions.parse("2+"), 0))
+    assert message.fallback == Fallback(1, 35)
+    assert message.reserved_tags == message.root.reserved_tags == (1,)
+    assert [struct.name for struct in message.structs] == ["Place", "Node", "Extra"]
+    assert message.root.fields == message.fields
+    assert (message.root.name, message.root.versions) == ("SampleResponse", message.valid_versions)
+
+    nodes, extra = message.fields[1:]
+    assert (str(nodes.type), nodes.struct, nodes.default) == ("[]Node", "Node", ())
+    assert (extra.versions, extra.tagged_versions, extra.tag) == (Versions.parse("2+"), Versions.parse("2+"), 0)
+    assert extra.default is STRUCT_DEFAULT
+    assert message.struct("Extra").versions == extra.versions
+    assert message.struct("Extra").fields[0].zero_copy
+    identity, where = message.struct("Node").fields
+    assert (identity.map_key, identity.entity_type) == (True, "brokerId")
+    assert where.default is None
+    host = message.struct("Place").fields[0]
+    assert (host.flexible_versions, host.about) == (Versions.parse("3+"), "The host.")
+
+
+def test_a_request() -> None:
+    head = HEAD.replace("data", "request")
+    message = read(f'{{{head}, "listeners": ["broker", "controller"], "latestVersionUnstable": true}}')
+    assert message.listeners == ("broker", "controller")
+    assert message.latest_version_unstable and message.latest_stable == 2
+
+
+def test_the_drafts_own_example() -> None:
+    """The FooResponse of KIP-482's first version, with its two missing brackets."""
+    message = read("""
+        { "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9",
+          "versionsWithOptional": "9+",
+          "optionalFields": [ { "name": "UserAgent", "type": "string", "nullable": true, "tag": "0x0001" }, ],
+          "fields": [
+            { "name": "Foos", "type": "[]Foo", "versions": "0+",
+              "optionalFields": [
+                { "name": "Bar", "type": "string", "nullable": false, "tag": "0x0001", "default": "hello world" }, ],
+              "fields": [ { "name": "Baz", "type": "int16", "versions": "0+" }, ], }, ], }
+        """)
+    nine = Versions.parse("9+")
+    assert (message.dialect, message.optional_versions, message.flexible_versions) == ("draft", nine, NONE)
+    foos, agent = message.fields
+    assert (foos.name, foos.tag) == ("Foos", None)
+    assert (agent.name, agent.tag, agent.default) == ("UserAgent", 1, "")
+    assert agent.versions == agent.tagged_versions == agent.nullable_versions == nine
+    baz, bar = message.struct("Foo").fields
+    assert (baz.name, baz.tag) == ("Baz", None)
+    assert (bar.tag, bar.default, bar.nullable_versions) == (1, "hello world", NONE)
+
+
+@pytest.mark.parametrize(("tag", "number"), [("7", 7), ('"7"', 7), ('"0x00ff"', 255), ('"0xFFFF"', 65535), ("0", 0)])
+def test_tags_of_the_draft(tag: str, number: int) -> None:
+    head = HEAD.replace("flexibleVersions", "versionsWithOptional")
+    text = f'{{{head}, "optionalFields": [{{"name": "A", "type": "records", "tag": {tag}, "ignorable": true}}]}}'
+    (optional,) = read(text).fields
+    assert (optional.tag, optional.ignorable, optional.default) == (number, True, None)
+
+
+def test_members_of_an_optional_struct_may_leave_out_their_versions() -> None:
+    head = HEAD.replace("flexibleVersions", "versionsWithOptional")
+    members = '[{"name": "B", "type": "T", "fields": [{"name": "C", "type": "int8"}]}]'
+    message = read(f'{{{head}, "optionalFields": [{{"name": "A", "type": "S", "tag": 5, "fields": {members}}}]}}')
+    assert {str(spec.versions) for struct in message.structs for spec in struct.fields} == {"1+"}
+    assert rules(f'{{{head}, "fields": [{{"name": "A", "type": "S", "versions": "0+", "fields": {members}}}]}}') == [
+        "TW405",
+        "TW405",
+    ]
+
+
+def test_options_lift_rules() -> None:
+    gap = spec('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": 10000}')
+    assert rules(gap) == ["TW609"]
+    assert read(gap, tag_gaps=True).fields[0].tag == 10000
+    head = HEAD.replace("flexibleVersions", "versionsWithOptional")
+    array = f'{{{head}, "optionalFields": [{{"name": "A", "type": "[]S", "tag": 0, "fields": []}}]}}'
+    assert rules(array) == ["TW705"]
+    assert read(array, allow_struct_arrays=True).options == SpecOptions(allow_struct_arrays=True)
+
+
+def test_a_retired_tag_counts_as_taken() -> None:
+    kept = '{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": 1}'
+    assert rules(spec(kept)) == ["TW609"]
+    assert read(spec(kept, head=HEAD + ', "reservedTags": "0"')).reserved_tags == (0,)
+    inline = f'{{"name": "S", "type": "S", "versions": "0+", "reservedTags": [0], "fields": [{kept}]}}'
+    assert read(spec(inline)).struct("S").reserved_tags == (0,)
+
+
+GONE = '"name": "GoneRequest", "type": "request", "apiKey": 4, "validVersions": "none"'
+
+
+@pytest.mark.parametrize("more", ["", ', "flexibleVersions": "9-1"', ', "fields": [{"name": "A", "type": "Foo"}]'])
+def test_an_api_that_is_gone_keeps_its_key(more: str) -> None:
+    message = read(f"{{{GONE}{more}}}")
+    assert (message.api_key, message.valid_versions, message.latest_stable) == (4, NONE, -1)
+    assert message.fields == ()
+    assert message.structs == ()
+
+
+@pytest.mark.parametrize(
+    ("type", "default", "value"),
+    [
+        ("bool", '"TRUE"', True),
+        ("bool", "false", False),
+        ("int8", "-128", -128),
+        ("int32", '"0x7fffffff"', 2**31 - 1),
+        ("uint32", '"0xffffffff"', 2**32 - 1),
+        ("uint32", "4294967295", 2**32 - 1),
+        ("int64", '"+5"', 5),
+        ("int32", '""', 0),
+        ("float64", '"1e3"', 1000.0),
+        ("float64", "-1.5", -1.5),
+        ("float64", '"-Infinity"', float("-inf")),
+        ("string", '"a\\"b\\\\c"', 'a"b\\c'),
+        ("string", "5", "5"),
+        ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)),
+        ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
+        ("[]int32", '""', ()),
+        ("bytes", "null", b""),
+        ("records", '"null"', None),
+    ],
+)
+def test_defaults(type: str, default: str, value: object) -> None:
+    found = field(f'"default": {default}', type).default
+    assert found == value and found.__class__ is value.__class__
+
+
+def test_nan_is_a_default() -> None:
+    found = field('"default": "NaN"', "float64").default
+    assert isinstance(found, float) and found != found
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("bool", False),
+        ("uint16", 0),
+        ("float64", 0.0),
+        ("string", ""),
+        ("uuid", UUID(int=0)),
+        ("bytes", b""),
+        ("records", None),
+        ("[]string", ()),
+    ],
+)
+def test_implicit_defaults(type: str, value: object) -> None:
+    assert field('"about": ""', type).default == value
+
+
+def test_a_json_null_is_no_default_but_the_text_null_is_one() -> None:
+    nullable = '"nullableVersions": "0+", "fields": []'
+    assert field(f'{nullable}, "default": null', "S").default is STRUCT_DEFAULT
+    assert field(f'{nullable}, "default": "null"', "S").default is None
+
+
+@pytest.mark.parametrize(
+    ("lenient", "plain"),
+    [
+        ('{"name": "A", "type": "int8", "versions": 0}', '{"name": "A", "type": "int8", "versions": "0"}'),
+        ('{"name": "A", "type": " [] int8 ", "versions": " 0+ "}', '{"name": "A", "type": "[]int8", "versions": "0+"}'),
+        (
+            '{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": "00", "ignorable": "true"}',
+            '{"name": "A", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true}',
+        ),
+        (
+            '{"name": "A", "type": "S", "versions": "0-32767", "fields": {"name": "A", "type": "int8", "versions": 3}}',
+            '{"name": "A", "type": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "3"}]}',
+        ),
+        (
+            '{"name": "A", "type": "bool", "versions": "0+", "default": true, "mapKey": 0, "about": null, "tag": null}',
+            '{"name": "A", "type": "bool", "versions": "0+", "default": "true"}',
+        ),
+    ],
+)
+def test_leniencies_mean_the_plain_form(lenient: str, plain: str) -> None:
+    assert read(spec(lenient)) == read(spec(plain))
+
+
+def test_leniencies_of_the_head() -> None:
+    lenient = """{"name": "Sample", "type": "request", "apiKey": "7", "validVersions": 0, "flexibleVersions": "",
+        "listeners": "broker", "fields": null, "commonStructs": [], "latestVersionUnstable": "false"}"""
+    plain = """{"name": "Sample", "type": "request", "apiKey": 7, "validVersions": "0", "flexibleVersions": "none",
+        "listeners": ["broker"]}"""
+    assert read(lenient) == read(plain)
+
+
+def test_all_problems_of_a_file_in_one_run_in_order() -> None:
+    text = """{
+      "name": "1_x", "type": "request", "validVersions": "0+", "flexibleVersions": "1-2", "bogus": 1,
+      "commonStructs": [ { "name": "Node" } ],
+      "fields": [
+        { "name": "A", "type": "int", "versions": "x", "nullableVersions": "0+", "entityType": "topic" },
+        { "name": "A", "type": "int8", "versions": "0+", "nullableVersions": "0+", "zeroCopy": true, "default": "999" },
+        { "name": "A", "type": "string", "versions": "0+", "tag": 3 },
+        { "name": "B", "type": "Foo", "versions": "0+" },
+        { "name": "C", "type": "[]Bar", "versions": "0+", "fields": [
+          { "name": "D", "type": "int8", "taggedVersions": "0+", "tag": 0 } ] }
+      ]
+    }"""
+    found = [(problem.line, problem.rule) for problem in read_spec(text).problems]
+    assert found == [
+        *[(2, "TW206"), (2, "TW202"), (2, "TW205"), (2, "TW110")],
+        *[(3, "TW113")],
+        *[(5, "TW402"), (5, "TW201"), (5, "TW112")],
+        *[(6, "TW302"), (6, "TW406"), (6, "TW412"), (6, "TW503")],
+        *[(7, "TW302"), (7, "TW602")],
+        *[(8, "TW306")],
+        *[(10, "TW611")],
+    ]
+
+
+TAGGED = '"taggedVersions": "1+", "tag"'
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # the tag that is missing in the count is the one that could not be read
+        (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
+        (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
+        (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
+        (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
+        # neither is taggedVersions without tag, nor a field without versions
+        ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
+        ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
+        # what hangs on an unreadable type, range or default is not blamed
+        ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
+        ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
+        ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
+        (
+            '{"name": "A", "type": "[]S", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
+            ["TW402", "TW405"],
+        ),
+        ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
+        # the members of a struct whose name can't be read are still read
+        (
+            '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
+            ["TW402"] * 2 + ["TW405"],
+        ),
+        # a struct that could not be read is not missing
+        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
+        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
+    ],
+)
+def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
+    result = read_spec(f'{{{HEAD}, "fields": [{fields}]}}')
+    assert sorted(problem.rule for problem in result.problems if problem.severity == "error") == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ('"name": "Sample", "type": "data", "validVersions": "x", "flexibleVersions": "1+"', ["TW201"]),
+        (
+            '"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
+            ["TW112"],
+        ),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "x"', ["TW201"]),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": [1]', ["TW111"]),
+        ('"name": [], "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"', ["TW111"]),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "versionsWithOptional": "x"', ["TW201"]),
+    ],
+)
+def test_no_follow_up_noise_of_the_head(head: str, expected: list[str]) -> None:
+    fields = [
+        '{"name": "A", "type": "Sample2", "versions": "0+", "fields": []}',
+        '{"name": "B", "type": "int8", "versions": "2+", "ignorable": true}',
+    ]
+    if "Optional" not in head:
+        fields.append('{"name": "C", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0}')
+    assert rules(spec(*fields, head=head)) == expected
+
+
+def test_messages_suggest_what_is_near() -> None:
+    def message(text: str) -> str:
+        return read_spec(text).problems[0].message
+
+    assert "did you mean nullableVersions?" in message(
+        spec('{"name": "A", "type": "int8", "nullable": 1, "versions": "0"}')
+    )
+    assert "did you mean int32?" in message(
+        spec('{"name": "A", "type": "Int32 ", "versions": "0"}'.replace("Int", "int3"))
+    )
+    assert "did you mean Partition?" in message(
+        spec(
+            '{"name": "A", "type": "Partitions", "versions": "0"}',
+            '{"name": "B", "type": "Partition", "versions": "0", "fields": []}',
+        )
+    )
+    assert "did you mean request?" in message(spec(head=HEAD.replace("data", "Request")))
+
+
+def test_a_file_and_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "Sample.json"
+    path.write_text(spec(), encoding="utf-8")
+    result = read_file(path, file="specs/Sample.json", component="clients")
+    assert result.message is not None and not result.has_errors
+    summary = result.message.summary()
+    assert (summary.name, summary.component, summary.file) == ("Sample", "clients", "specs/Sample.json")
+    assert (summary.line, summary.column) == (1, 10)
+    assert load(path) == read_file(path).message
+
+
+def test_load_raises_with_all_problems(tmp_path: Path) -> None:
+    path = tmp_path / "Sample.json"
+    path.write_text(spec('{"name": "A", "type": "int", "versions": "x"}'), encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load(path)
+    error = caught.value
+    assert (error.file, error.line, error.rule) == (str(path), 1, "TW402")
+    assert [getattr(problem, "rule", None) for problem in error.problems] == ["TW402", "TW201"]
+    assert str(error).count("^") == 2
+
+
+def test_types_of_fields() -> None:
+    assert field('"about": 1', "[]bytes").type == FieldType("bytes", is_array=True)

@@ -1,0 +1,145 @@
+"""The tree of a spec: values as JSON says, places as an editor shows them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwire_generator.syntax.parse import MAX_DEPTH, Items, Node, Object, Scalar, parse, walk
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def plain(node: Node) -> object:
+    if isinstance(node, Object):
+        return {key: plain(member.value) for key, member in node.members.items()}
+    if isinstance(node, Items):
+        return [plain(item) for item in node.items]
+    assert isinstance(node, Scalar)
+    return node.value
+
+
+def tree(text: str) -> Object:
+    document = parse(text, file="Foo.json")
+    assert document.root is not None, document.problems
+    return document.root
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]), st.booleans())
+def test_json_means_what_json_says(value: dict[str, object], indent: int | str | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert plain(tree(text)) == json.loads(text)
+
+
+def test_every_key_and_value_has_its_place() -> None:
+    text = '// first\n{ "a": [1,\n\t"b"], /* x\n y */ "c" :\n  null }'
+    root = tree(text)
+    places = {
+        "root": root,
+        "a": root.members["a"],
+        "list": root.members["a"].value,
+        "c": root.members["c"],
+        "null": root.members["c"].value,
+    }
+    assert {name: (node.line, node.column) for name, node in places.items()} == {
+        "root": (2, 1),
+        "a": (2, 3),
+        "list": (2, 8),
+        "c": (4, 7),
+        "null": (5, 3),
+    }
+    items = root.members["a"].value
+    assert isinstance(items, Items)
+    assert [(item.line, item.column) for item in items.items] == [(2, 9), (3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1} // to the end', {"a": 1}),
+        ('// c\r\n{"a": 1}\r\n', {"a": 1}),
+        ('// c\r{"a": 1}', {"a": 1}),
+        ('/**/{/***/"a"/* // */:/* * / */1}/* \n */', {"a": 1}),
+        ('{"a": "// no /* comment */"}', {"a": "// no /* comment */"}),
+        ('{"a": "\\u00fc\\ud83d\\ude00\\/\\"\\\\"}', {"a": 'ü😀/"\\'}),
+        ('{"a": -0, "b": 1e3, "c": 1.50}', {"a": 0, "b": 1000.0, "c": 1.5}),
+        ("{}", {}),
+        ('{"a": [], "b": {}}', {"a": [], "b": {}}),
+    ],
+)
+def test_comments_and_texts(text: str, value: object) -> None:
+    assert plain(tree(text)) == value
+
+
+def test_numbers_keep_their_text() -> None:
+    raw = [item.raw for item in walk(tree('{"a": [1e3, 1.50, -0, 12345678901234567890]}')) if isinstance(item, Scalar)]
+    assert raw == ["1e3", "1.50", "-0", "12345678901234567890"]
+
+
+def test_of_a_repeated_key_the_first_counts() -> None:
+    document = parse('{"a": 1, "b": 2, "a": 3}', file="Foo.json")
+    assert document.root is not None
+    assert plain(document.root) == {"a": 1, "b": 2}
+    assert [(member.key, plain(member.value)) for member in document.root.all_members] == [("a", 1), ("b", 2), ("a", 3)]
+    assert [problem.rule for problem in document.problems] == ["TW106"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_draft"),
+    [
+        ('{"flexibleVersions": "none"}', False),
+        ('{"versionsWithOptional": "none"}', True),
+        ('{"fields": [{"optionalFields": []}]}', True),
+        ('{"name": "optionalFields"}', False),
+    ],
+)
+def test_a_key_tells_the_dialect(text: str, is_draft: bool) -> None:
+    assert parse(text, file="Foo.json").is_draft is is_draft
+
+
+@pytest.mark.parametrize(
+    "text", ['{"versionsWithOptional": "1+", "fields": [1,], }', '{"optionalFields": [{"a": 1,},],}']
+)
+def test_the_draft_dialect_may_end_with_commas(text: str) -> None:
+    assert parse(text, file="Foo.json").problems == ()
+
+
+@pytest.mark.parametrize("text", ["{,}", "[,]", '{"optionalFields": [,]}', '{"optionalFields": [],,}'])
+def test_a_comma_needs_something_before_it(text: str) -> None:
+    assert [problem.rule for problem in parse(text, file="Foo.json").problems] == ["TW103"]
+
+
+@pytest.mark.parametrize(("depth", "rules"), [(MAX_DEPTH, []), (MAX_DEPTH + 1, ["TW107"]), (100_000, ["TW107"])])
+def test_nesting_is_bounded(depth: int, rules: list[str]) -> None:
+    text = '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
+    assert [problem.rule for problem in parse(text, file="Foo.json").problems] == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the file is empty; a spec is one JSON object, { ... }"),
+        ("// only this\n", "the file ends here, but '{', '[', a string, a number or true, false or null must follow"),
+        ('{"a": 1', "the file ends here, but '}' or ',' must follow"),
+        ('{"a" 1}', "'1' can't stand here; ':' is expected"),
+        ("{a: 1}", "'a' can't stand here; keys and texts stand in double quotes"),
+        ("{} # end", "'#' can't stand here; a comment begins with // or stands in /* */"),
+        ('{"a": 1}}', "'}' stands behind the end of the spec; a file holds one JSON object and no more"),
+        ('{"a": 01}', "'1' can't stand here; '}' or ',' is expected"),
+        ('{"a": ...}', "'.' can't stand here; a number is written as in JSON, and nothing can be left out with dots"),
+        ('{"a":\N{NO-BREAK SPACE}1}', "'\\xa0' can't stand here; this is not JSON"),
+    ],
+)
+def test_what_a_syntax_error_says(text: str, sentence: str) -> None:
+    (problem,) = parse(text, file="Foo.json").problems
+    assert problem.message == sentence
+
+
+def test_a_problem_at_the_end_stands_behind_the_last_character() -> None:
+    (problem,) = parse('{"a":\n  1\n\n', file="Foo.json").problems
+    assert (problem.line, problem.column, problem.source_line) == (2, 4, "  1")

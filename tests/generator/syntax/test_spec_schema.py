@@ -1,0 +1,159 @@
+"""The schema, the reader and the model know the same keys: none is ignored silently."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tagwire_generator.model.field_spec import ENTITY_TYPES
+from tagwire_generator.model.message_rules import KINDS
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading import message, struct
+from tagwire_generator.reading.field import FIELD_KEYS, OPTIONAL_FIELD_KEYS
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
+from tagwire_generator.syntax.spec_schema import schema
+
+SPECS = sorted((Path(__file__).parents[3] / "message_specs").rglob("*.json"))
+MEMBER_KEYS = struct.MEMBER_KEYS
+
+
+def properties(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = schema()["$defs"][name]["properties"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("message", [*message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
+        ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
+        ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
+        ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
+    ],
+)
+def test_the_reader_reads_what_the_schema_allows(name: str, keys: list[str]) -> None:
+    assert set(properties(name)) == set(keys)
+
+
+def test_no_object_takes_other_keys() -> None:
+    closed = [each for each in schema()["$defs"].values() if "properties" in each]
+    closed.append(properties("message")["fallback"])
+    closed.append(properties("formatField")["when"])
+    assert len(closed) == 13
+    assert all(each["additionalProperties"] is False for each in closed)
+
+
+def test_words_are_those_of_the_model() -> None:
+    assert properties("message")["type"]["enum"] == [*KINDS, "register"]
+    assert properties("field")["entityType"]["enum"] == ["unknown", *ENTITY_TYPES, None]
+
+
+RELEASED = {
+    "message": """{ "name": "Foo", "type": "response", "validVersions": "0-3", "flexibleVersions": "1+"§,
+        "fields": [ { "name": "ErrorCode", "type": "int16", "versions": "0+" } ] }""",
+    "request": """{ "name": "Foo", "type": "request", "validVersions": "0-3", "flexibleVersions": "1+"§ }""",
+    "field": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
+        { "name": "A", "type": "[]S", "versions": "1+", "fields": [
+            { "name": "B", "type": "bytes", "versions": "1+"§ } ] } ] }""",
+    "string": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
+        { "name": "B", "type": "string", "versions": "1+"§ } ] }""",
+    "inline": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
+        { "name": "A", "type": "S", "versions": "1+"§ } ] }""",
+    "struct": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "commonStructs": [
+        { "name": "S", "versions": "1+"§ } ] }""",
+    "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
+    "optional": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+",
+        "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ] }""",
+}
+A_FIELD = '{ "name": "C", "type": "int8", "versions": "1+" }'
+AN_OPTIONAL_FIELD = '{ "name": "D", "type": "int8", "tag": 7 }'
+SAYS_SOMETHING = [
+    ("message", '"apiKey": 3'),
+    ("message", '"aliases": ["Old"]'),
+    ("message", '"deprecatedVersions": "0"'),
+    ("message", '"headerVersions": {"0": 0, "1+": 1}'),
+    ("message", '"headerVersions": {"0+": 0}, "fallback": {"version": 0, "errorCode": 35}'),
+    ("message", '"reservedTags": [0]'),
+    ("message", f'"commonStructs": [{{ "name": "S", "versions": "0+", "fields": [{A_FIELD}] }}]'),
+    ("request", '"listeners": ["broker"]'),
+    ("request", '"latestVersionUnstable": true'),
+    ("request", f'"fields": [{A_FIELD}]'),
+    ("field", '"nullableVersions": "1+"'),
+    ("field", '"taggedVersions": "1+", "tag": 0'),
+    ("field", '"nullableVersions": "1+", "default": "null"'),
+    ("field", '"ignorable": true'),
+    ("field", '"mapKey": true'),
+    ("field", '"zeroCopy": true'),
+    ("field", '"flexibleVersions": "2+"'),
+    ("field", '"recordFormats": {"0+": "v2"}'),
+    ("field", '"about": "text"'),
+    ("string", '"entityType": "topicName"'),
+    ("inline", f'"fields": [{A_FIELD}]'),
+    ("inline", '"fields": [], "reservedTags": [0]'),
+    ("struct", f'"fields": [{A_FIELD}]'),
+    ("struct", '"reservedTags": [0]'),
+    ("draft", f'"optionalFields": [{AN_OPTIONAL_FIELD}]'),
+    ("draft", f'"commonStructs": [{{ "name": "S", "versions": "0+", "optionalFields": [{AN_OPTIONAL_FIELD}] }}]'),
+    ("optional", '"nullable": true'),
+    ("optional", '"nullable": true, "default": "null"'),
+    ("optional", '"ignorable": true'),
+    ("optional", '"zeroCopy": true'),
+    ("optional", '"recordFormats": {"0+": "v2"}'),
+    ("optional", '"about": "text"'),
+]
+
+
+@pytest.mark.parametrize(("place", "keys"), SAYS_SOMETHING)
+def test_each_key_changes_the_model(place: str, keys: str) -> None:
+    without = RELEASED[place].replace("§", ', "fields": []' if place == "inline" else "")
+    with_keys = RELEASED[place].replace("§", f", {keys}")
+    before, after = read_spec(without).message, read_spec(with_keys).message
+    assert before is not None and after is not None, read_spec(with_keys).problems
+    assert before != after
+
+
+def test_each_key_is_among_those_that_change_the_model() -> None:
+    said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
+    said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
+    assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
+
+
+def test_one_key_is_accepted_without_effect() -> None:
+    """Kafka's generator takes it from structs as well, and does nothing with it."""
+    text = RELEASED["struct"]
+    with_key = text.replace("§", ', "deprecatedVersions": "1"')
+    assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
+
+
+def plain(node: Node) -> Any:
+    if isinstance(node, Object):
+        return {key: plain(member.value) for key, member in node.members.items()}
+    if isinstance(node, Items):
+        return [plain(item) for item in node.items]
+    assert isinstance(node, Scalar)
+    return node.value
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_what_we_ship_is_valid_for_editors_and_for_us(path: Path) -> None:
+    text = path.read_text("utf-8")
+    root = parse(text, file=path.name).root
+    assert root is not None
+    jsonschema.Draft202012Validator(schema()).validate(plain(root))
+    result = read_spec(text, file=path.name, options=SpecOptions())
+    found = result.message or result.register
+    assert found is not None and found.name == path.stem
+
+
+def test_the_patterns_for_editors_refuse_nothing_that_the_reader_takes() -> None:
+    patterns = {name: re.compile(schema()["$defs"][name]["pattern"]) for name in ("range", "whole", "tag")}
+    for text in ("none", "0", "0+", "0-3", " 1+ ", "", " ", "0-32767"):
+        assert patterns["range"].search(text)
+    for text in ("0", "7", "-1", "+5", "007"):
+        assert patterns["whole"].search(text) and patterns["tag"].search(text)
+    assert patterns["tag"].search("0x00fF") and not patterns["whole"].search("0x1")
+    for text in ("0,2", "+", "0-", "None", "0 - 1"):
+        assert not patterns["range"].search(text)

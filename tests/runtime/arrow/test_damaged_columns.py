@@ -1,0 +1,189 @@
+"""Damaged rows have the same verdict in columns as row by row: value, path, offset and reason, strict and not."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from column_values import columns_of, expected_row
+from damage import Sample, damaged, samples
+from native_engine import native
+from odd_values import with_odd_value
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import EncodeError, Limits, arrow
+from tagwire.arrow.errors import described
+from tagwire.arrow.shape import Column, Selection, message_column
+from tagwire.message.field_table import layout_of
+from tagwire.wire.unknown_tags import NO_TAGS
+
+pytestmark = native
+EVERY = 12
+"""Damaged rows of each sample."""
+LETTERS = bytes(range(0x41, 0x41 + 41))
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "how", [{}, {"strict": False}, {"limits": Limits(elements=3, unknown_tags=1, depth=2, bytes=300)}]
+)
+def test_the_same_verdict(how: dict[str, Any]) -> None:
+    random = Random(5)
+    refused = 0
+    for sample in samples():
+        rows = [sample.data, *(damaged(sample, random) for _ in range(EVERY))]
+        expected = [expected_row(sample, row, **how) for row in rows]
+        refused += sum(row["error"] is not None for row in expected)
+        assert repr(columns_of(sample, rows, errors="column", **how)) == repr(expected), sample
+        as_nulls = [row["value"] for row in expected]
+        assert repr(columns_of(sample, rows, errors="null", **how)) == repr(as_nulls), sample
+    assert len(samples()) * EVERY * 0.05 < refused < len(samples()) * EVERY
+
+
+@pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
+def test_one_odd_byte_at_each_place_of_texts_of_each_length(odd: bytes) -> None:
+    """Texts are looked at and copied by words, which overlap where they end."""
+    cls: Any = messages.DescribeGroupsRequest
+    texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # the first one makes room
+    found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
+    is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
+    assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in texts]
+
+
+@pytest.mark.slow
+def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
+    random = Random(6)
+    for sample in samples():
+        rows = [damaged(sample, random) for _ in range(EVERY)]
+        verdicts = [expected_row(sample, row)["error"] for row in rows]
+        root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
+        for fields in ([], [random.choice(paths)] if (paths := paths_of(root)) else []):
+            found = columns_of(sample, rows, errors="column", fields=fields)
+            assert [row["error"] for row in found] == verdicts, (sample, fields)
+
+
+def paths_of(column: Column, before: str = "") -> list[str]:
+    """All dotted paths to what is in a column."""
+    found = []
+    for child in column.children:
+        path = f"{before}{child.name}"
+        inside = child.children[0] if child.format == "+l" else child
+        found += [path, *(paths_of(inside, f"{path}.") if inside.format == "+s" else [])]
+    return found
+
+
+@pytest.mark.slow
+def test_a_chosen_field_is_what_it_is_among_all() -> None:
+    random = Random(7)
+    for sample in random.sample(samples(), 300):
+        root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
+        (everything,) = columns_of(sample, [sample.data])
+        for path in paths_of(root):
+            (chosen,) = columns_of(sample, [sample.data], fields=[path])
+            assert repr(chosen) == repr(only(everything, path.split("."))), (sample, path)
+
+
+def only(value: Any, path: list[str]) -> Any:
+    """What of a value lies on a path."""
+    if not path or value is None:
+        return value
+    if isinstance(value, list):
+        return [only(element, path) for element in value]
+    return {path[0]: only(value[path[0]], path[1:])}
+
+
+# ---------------------------------------------------------------- encoding
+
+
+def encoded(message: Any, version: int) -> dict[str, Any]:
+    try:
+        return {"value": message.encode(version), "error": None}
+    except EncodeError as error:
+        return {"value": None, "error": described(error)}
+
+
+@pytest.mark.slow
+def test_odd_values_are_refused_as_they_are_row_by_row() -> None:
+    """Those among them that an Arrow array of the message's own type, or of a wider one, can hold."""
+    random = Random(8)
+    tried = refused = 0
+    for number in range(30_000):
+        sample = samples()[number % len(samples())]
+        message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
+        array = as_array(sample, message)
+        if array is None:
+            continue
+        tried += 1
+        (found,) = pa.array(arrow.encode_column(array, sample.cls, sample.version, errors="column")).to_pylist()
+        expected = encoded(message, sample.version)
+        refused += expected["error"] is not None
+        assert found["value"] == expected["value"], (sample, message)
+        assert (found["error"] is None) == (expected["error"] is None), (sample, message)
+        if expected["error"] is not None:
+            assert found["error"]["path"] == expected["error"]["path"], (sample, message)
+    assert tried > 3000 and 200 < refused < tried - 1000, (tried, refused)
+
+
+def as_array(sample: Sample, message: Any) -> Any:
+    """The message in an array with wide integers; None where it has what no such array holds."""
+    root = message_column("", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], Selection(None))
+    try:
+        return pa.array([plain(root, message)], wide_type(root))
+    except (Unfit, pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):
+        return None
+
+
+class Unfit(Exception):
+    """A value that pyarrow would convert, or read in another way than a message does."""
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "b": lambda value: type(value) is bool,
+    "g": lambda value: type(value) is float,
+    "u": lambda value: isinstance(value, str),
+    "z": lambda value: type(value) is bytes,
+    "+l": lambda value: isinstance(value, tuple | list),
+    "+s": lambda value: isinstance(value, tagwire.Struct),
+    "+m": lambda value: isinstance(value, dict) or not value,
+    "w:16": lambda value: hasattr(value, "int") and hasattr(value, "bytes"),
+}
+
+
+def plain(column: Column, value: Any) -> Any:
+    if value is None:
+        return None
+    if not KINDS.get(column.format, lambda value: type(value) is int)(value):
+        raise Unfit
+    if column.format == "+s":
+        if column.cls is not None and type(value) is not column.cls:
+            raise Unfit
+        if column.child("unknown_tags") is None and value.unknown_tags is not NO_TAGS:
+            raise Unfit  # a column that no version has
+        return {child.name: plain(child, getattr(value, child.name)) for child in column.children}
+    if column.format == "+l":
+        return [plain(column.children[0], element) for element in value]
+    if column.format == "+m":
+        if any(type(tag) is not int for tag in value):
+            raise Unfit
+        return [(tag, plain(column.children[0].children[1], data)) for tag, data in value.items()]
+    return value.bytes if column.format == "w:16" else value
+
+
+def wide_type(column: Column) -> Any:
+    """A type for a column that holds more than it must: null everywhere, 64 bits in each integer, 64-bit offsets."""
+    if column.format == "+s":
+        return pa.struct([pa.field(child.name, wide_type(child)) for child in column.children])
+    if column.format == "+l":
+        return pa.large_list(wide_type(column.children[0]))
+    if column.format == "+m":
+        return pa.map_(pa.int64(), pa.large_binary())
+    kinds = {"b": pa.bool_(), "g": pa.float64(), "u": pa.large_string(), "z": pa.binary_view(), "w:16": pa.binary(16)}
+    return kinds.get(column.format, pa.int64())

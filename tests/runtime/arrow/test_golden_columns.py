@@ -1,0 +1,108 @@
+"""Columns of all golden bytes, of Kafka's own and of the drafts', held against decoding row by row; and back."""
+
+from collections import defaultdict
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from column_values import ENGINES, in_columns
+from damage import Sample, samples
+from golden_files import FOLDER, read_file
+from kafka_cases import present
+
+import tagwire_messages as messages
+from tagwire import arrow
+from tagwire.explain.text import parse_annotated
+from tagwire_generator.model.python_names import snake_case
+
+NAMES = messages.registry.names()
+Rows = dict[tuple[Any, int], list[bytes]]
+
+
+def goldens() -> Rows:
+    """The golden bytes of every version of every message."""
+    rows: Rows = {}
+    for name in NAMES:
+        for golden in read_file(FOLDER / f"{snake_case(name)}.txt"):
+            rows[messages.registry[name], golden.version] = [parse_annotated(golden.annotation)]
+    return rows
+
+
+def kafkas() -> Rows:
+    """All that Kafka's classes wrote, unknown tags among it, and the drafts' samples."""
+    rows: Rows = defaultdict(list)
+    for name in ("golden_vectors", "rand", "unk"):
+        for row in present(name):
+            rows[messages.registry[row["message"]], row["version"]].append(bytes.fromhex(row["hex"]))
+    for sample in samples():
+        if sample.cls.NAME in ("FooRequest", "FooResponse"):
+            rows[sample.cls, sample.version].append(sample.data)
+    return rows
+
+
+def check(cls: Any, version: int, rows: list[bytes]) -> None:
+    """Rows with nulls between them, in an array that begins in the middle of its buffers."""
+    data = [each for row in rows for each in (row, None)]
+    array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
+    made = arrow.decode_column(array, cls, version)
+    columns = pa.array(made)
+    columns.validate(full=True)
+    assert columns.type == pa.struct(pa.schema(arrow.schema(cls, version)))
+    decoded = [None if row is None else cls.decode(row, version) for row in data]
+    expected = [None if value is None else in_columns(value, version) for value in decoded]
+    assert repr(columns.to_pylist()) == repr(expected)  # of floats, too: -0.0 and NaN
+    encoded = pa.array(arrow.encode_column(made, cls, version))
+    encoded.validate(full=True)
+    assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]
+
+
+@pytest.fixture(params=ENGINES, autouse=True)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
+    return str(request.param)
+
+
+def test_golden_bytes() -> None:
+    for (cls, version), rows in goldens().items():
+        check(cls, version, rows)
+
+
+def test_what_kafka_writes() -> None:
+    for (cls, version), rows in kafkas().items():
+        check(cls, version, rows)
+
+
+def by_message() -> dict[Any, list[Sample]]:
+    found: dict[Any, list[Sample]] = defaultdict(list)
+    for sample in samples():
+        found[sample.cls].append(sample)
+    return found
+
+
+def test_all_versions_in_one_array() -> None:
+    """The union of all fields: what a version lacks has the default that a decoded object has."""
+    for cls, found in by_message().items():
+        numbers = pa.array([sample.version for sample in found], pa.int16())
+        data = pa.array([sample.data for sample in found], pa.binary())
+        made = arrow.decode_column(data, cls, numbers)
+        columns = pa.array(made)
+        columns.validate(full=True)
+        assert columns.type == pa.struct(pa.schema(arrow.schema(cls, cls.VERSIONS)))
+        for sample, row in zip(found, columns.to_pylist(), strict=True):
+            alone = in_columns(cls.decode(sample.data, sample.version), sample.version)
+            assert_within(alone, row)
+        encoded = pa.array(arrow.encode_column(made, cls, numbers)).to_pylist()
+        again = [cls.decode(sample.data, sample.version).encode(sample.version) for sample in found]
+        assert encoded == again
+
+
+def assert_within(part: Any, whole: Any) -> None:
+    """All that stands in `part` stands in `whole` as well, which may have more fields."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            assert_within(value, whole[name])
+    elif isinstance(part, list) and len(part) == len(whole):
+        for one, other in zip(part, whole, strict=True):
+            assert_within(one, other)
+    else:
+        assert repr(part) == repr(whole)

@@ -1,0 +1,38 @@
+"""A trace in a notebook: a table that parses, shows every line, escapes and ends."""
+
+from xml.etree import ElementTree
+
+import tagwire
+from tagwire.explain.text import rows_of
+from tagwire_messages import HeartbeatRequest, ListGroupsRequest, SaslAuthenticateRequest
+
+
+def shown(trace: tagwire.Trace) -> ElementTree.Element:
+    return ElementTree.fromstring(f"<div>{trace._repr_html_()}</div>")
+
+
+def test_every_line_is_there() -> None:
+    trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="</td><b>&").encode(4), 4)
+    rows = shown(trace).findall("./table/tbody/tr")
+    assert ["".join(cell.itertext()) for cell in rows[0]] == [
+        "0",
+        "0a 3c 2f 74 64 3e 3c 62 3e 26",
+        "group_id",
+        "compact string",
+        "'</td><b>&'",
+    ]
+    assert len(rows) == len(list(rows_of(trace)))
+
+
+def test_a_fault_has_its_line() -> None:
+    trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="g").encode(4)[:-1], 4)
+    [fault] = [row for row in shown(trace).iter("tr") if row[0].text == "!"]
+    assert "found 0 bytes left" in "".join(fault.itertext())
+
+
+def test_what_is_long_is_cut() -> None:
+    long = tagwire.trace(SaslAuthenticateRequest, SaslAuthenticateRequest(auth_bytes=bytes(10_000)).encode(0), 0)
+    assert len(long._repr_html_()) < 5_000
+    many = tagwire.trace(ListGroupsRequest, ListGroupsRequest(states_filter=["s"] * 1000).encode(4), 4)
+    table = shown(many)
+    assert len(table.findall("./table/tbody/tr")) == 500 and table.findtext("p") == "and 502 more"

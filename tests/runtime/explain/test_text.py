@@ -1,0 +1,107 @@
+"""The annotated dump: exact texts, and back to bytes."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_messages import registry
+from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
+
+from tagwire.explain.text import AnnotationError, annotate, parse_annotated
+from tagwire.explain.trace import trace, trace_request, trace_response
+from tagwire.interpreter.schema import Field, Schema
+
+TEXTS = Path(__file__).parent / "annotated"
+REQUEST = (TEXTS / "request.txt").read_text()
+
+MESSAGE = PollRequest(
+    topics=[PollTopic(name="ab", partitions=[7], unknown_tags={4: b"q"})],
+    urgent=True,
+    payload=bytes(range(20)),
+    cursor=Rack(label="c"),
+    rack=Rack(row=1),
+)
+
+
+def test_a_message() -> None:
+    text = annotate(trace(PollRequest, MESSAGE.encode(2), 2))
+    assert text == (TEXTS / "message.txt").read_text()
+    assert parse_annotated(text) == MESSAGE.encode(2)
+
+
+def test_a_request_with_a_byte_too_many() -> None:
+    data = registry.encode_request(PollRequest(), 0, correlation_id=5) + b"\xff"
+    text = annotate(trace_request(registry, data))
+    assert text == REQUEST
+    assert parse_annotated(text) == data
+
+
+def test_a_response_that_is_cut() -> None:
+    data = registry.encode_response(PollResponse(names=["a", "bcde"]), 2)[:12]
+    text = annotate(trace_response(registry, data, 7, 2))
+    assert text == (TEXTS / "response.txt").read_text()
+    assert parse_annotated(text) == data
+
+
+def test_the_optional_buffer_of_the_draft() -> None:
+    foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")}, name="Foo")
+    agent = Field("user_agent", "string", nullable=True)
+    response = Schema(Field("foos", [foo]), optional_fields={1: agent}, name="FooResponse")
+    data = response.encode({"user_agent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]})
+    text = annotate(trace(response.layout, data))
+    assert text == (TEXTS / "draft.txt").read_text()
+    assert parse_annotated(text) == data
+    cut = annotate(trace(response.layout, data[:-3]))
+    assert "    20  78           foos[1].bar" not in cut and parse_annotated(cut) == data[:-3]
+
+
+def test_what_is_not_canonical_says_so() -> None:
+    data = PollRequest().encode(2)[:-1] + bytes.fromhex("01 00 01 00")
+    text = annotate(trace(PollRequest, data, 2))
+    assert text.endswith("# not canonical: writing the value gives other bytes\n")
+    assert parse_annotated(text) == data
+    lenient = annotate(trace(PollRequest, data + b"zz", 2, strict=False))
+    assert lenient.splitlines()[-2].split() == [str(len(data)), "7a", "7a", ".", "not", "read"]
+    assert parse_annotated(lenient) == data + b"zz"
+
+
+def test_nothing_at_all() -> None:
+    text = annotate(trace(PollRequest, b"", 2))
+    assert text.splitlines()[2].split()[:3] == ["!", "topics", "fault"]
+    assert parse_annotated(text) == b""
+
+
+@given(st.binary(max_size=100), st.integers(0, 3), st.booleans())
+def test_the_bytes_come_back(data: bytes, version: int, strict: bool) -> None:
+    assert parse_annotated(annotate(trace(PollRequest, data, version, strict=strict))) == data
+
+
+@given(st.text(max_size=12))
+def test_a_value_never_breaks_a_line(name: str) -> None:
+    data = PollResponse(names=[name]).encode(0)
+    text = annotate(trace(PollResponse, data, 0))
+    continued = (len(name.encode()) + 2 - 1) // 16
+    assert text.count("\n") == len(text.splitlines()) == 5 + continued
+    assert parse_annotated(text) == data
+
+
+def test_golden_files_may_open_with_words() -> None:
+    assert parse_annotated("bytes of Kafka's own classes\n\n" + REQUEST)[:4] == bytes.fromhex("00070000")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no line of titles"),
+        ("offset  bytes  path\n", "no line of titles"),
+        (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' are no bytes in hex"),
+        (REQUEST.replace("00 07 ", "00    "), "line 5: offset '2', but 1 bytes stand above it"),
+        (REQUEST.replace("    12  00", "    13  00"), "line 9: offset '13', but 12 bytes stand above it"),
+        (REQUEST.replace("     0  00 07", "        00 07"), "line 4: offset '', but 0 bytes stand above it"),
+    ],
+)
+def test_tampering_is_seen(text: str, message: str) -> None:
+    with pytest.raises(AnnotationError) as caught:
+        parse_annotated(text)
+    assert message in str(caught.value)

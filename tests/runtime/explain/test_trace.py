@@ -1,0 +1,192 @@
+"""Traces: each byte in one node, all up to the fault, messages and frames alike."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_messages import registry
+from sample_messages.headers import RequestHeader
+from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
+
+from tagwire.errors import DecodeError, UnsupportedVersionError
+from tagwire.explain.trace import Node, Trace, trace, trace_request, trace_response
+from tagwire.limits import Limits
+
+MESSAGE = PollRequest(
+    topics=[PollTopic(name="ab", partitions=[7], unknown_tags={4: b"q"})],
+    cursor=Rack(label="c"),
+    reason="why",
+    unknown_tags={9: b"\x01\x02"},
+)
+DATA = MESSAGE.encode(2)
+
+
+def owned(seen: Trace) -> int:
+    return sum(node.header_length + node.trailer_length for node in seen.root.walk())
+
+
+def nodes(seen: Trace) -> list[tuple[str, str, int, int, Any]]:
+    return [(node.path, node.type, node.offset, node.length, node.value) for node in seen.root.walk()]
+
+
+def test_every_field_with_its_place() -> None:
+    seen = trace(PollRequest, DATA, 2)
+    assert nodes(seen)[:9] == [
+        ("", "PollRequest v2", 0, len(DATA), True),
+        ("topics", "nullable compact []PollTopic", 0, 29, 1),
+        ("topics[0]", "PollTopic", 1, 28, True),
+        ("topics[0].name", "compact string", 1, 3, "ab"),
+        ("topics[0].topic_id", "uuid", 4, 16, MESSAGE.topics[0].topic_id if MESSAGE.topics else None),
+        ("topics[0].partitions", "compact []int32", 20, 5, 1),
+        ("topics[0].partitions[0]", "int32", 21, 4, 7),
+        ("topics[0]", "tagged fields", 25, 4, 1),
+        ("topics[0].unknown_tags[4]", "tag 4", 26, 3, 1),
+    ]
+    assert nodes(seen)[-5:] == [
+        ("", "tagged fields", len(DATA) - 11, 11, 2),
+        ("reason", "tag 0", len(DATA) - 10, 6, 4),
+        ("reason", "nullable compact string", len(DATA) - 8, 4, "why"),
+        ("unknown_tags[9]", "tag 9", len(DATA) - 4, 4, 2),
+        ("unknown_tags[9]", "raw bytes", len(DATA) - 2, 2, b"\x01\x02"),
+    ]
+    assert seen.error is None and seen.canonical and owned(seen) == len(DATA)
+    assert all(node.complete for node in seen.root.walk())
+    assert [part.type for part in seen.parts] == ["PollRequest v2"]
+
+
+def test_null_structs_have_no_children() -> None:
+    seen = trace(PollRequest, PollRequest().encode(2), 2)
+    (cursor,) = [node for node in seen.root.walk() if node.path == "cursor"]
+    assert (cursor.length, cursor.value, cursor.children, cursor.complete) == (1, None, [], True)
+
+
+def test_a_fault_leaves_what_was_read() -> None:
+    seen = trace(PollRequest, DATA[:23], 2)
+    assert isinstance(seen.error, DecodeError)
+    assert (seen.error.path, seen.error.offset) == ("topics[0].partitions", 20)
+    assert not seen.canonical and owned(seen) == 20
+    incomplete = [(node.path, node.value) for node in seen.root.walk() if not node.complete]
+    assert incomplete == [("", True), ("topics", 1), ("topics[0]", True), ("topics[0].partitions", None)]
+
+
+def test_lenient_traces() -> None:
+    data = DATA + b"\xff"
+    strict, lenient = trace(PollRequest, data, 2), trace(PollRequest, data, 2, strict=False)
+    assert strict.error is not None and strict.error.offset == len(DATA) and strict.root.complete
+    assert lenient.error is None and not lenient.canonical
+
+
+def test_limits_are_faults_too() -> None:
+    seen = trace(PollRequest, DATA, 2, limits=Limits(depth=1))
+    assert seen.error is not None and "depth" in str(seen.error)
+
+
+def test_a_default_on_the_wire_is_not_canonical() -> None:
+    data = DATA[:-11] + bytes.fromhex("01 00 01 00")
+    assert trace(PollRequest, DATA[:-11] + b"\x00", 2).canonical
+    seen = trace(PollRequest, data, 2)
+    assert seen.error is None and not seen.canonical
+
+
+def test_versions_are_checked() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        trace(PollRequest, b"", 9)
+    with pytest.raises(TypeError, match="which version of PollRequest"):
+        trace(PollRequest, b"")
+
+
+@given(st.binary(max_size=60), st.integers(0, 3), st.booleans())
+def test_each_byte_up_to_the_fault_is_in_one_node(data: bytes, version: int, strict: bool) -> None:
+    seen = trace(PollRequest, memoryview(data), version, strict=strict)
+    if seen.error is not None:
+        assert owned(seen) == seen.error.offset
+    else:
+        assert owned(seen) == seen.root.length == (len(data) if strict else seen.root.length)
+    for node in seen.root.walk():
+        assert node.header_length >= 0 and node.trailer_length >= 0
+        places = [node.offset, *(place for child in node.children for place in (child.offset, child.end)), node.end]
+        assert places == sorted(places)
+
+
+def test_the_reader_and_the_trace_agree() -> None:
+    for cut in range(len(DATA)):
+        with pytest.raises(DecodeError) as caught:
+            PollRequest.decode(DATA[:cut], 2)
+        seen = trace(PollRequest, DATA[:cut], 2)
+        assert str(seen.error) == str(caught.value)
+
+
+def test_json() -> None:
+    obj = json.loads(json.dumps(trace(PollRequest, DATA, 2).to_json()))
+    assert (obj["message"], obj["version"], obj["size"], obj["canonical"]) == ("PollRequest", 2, len(DATA), True)
+    assert obj["error"] is None
+    topic_id = obj["root"]["children"][0]["children"][0]["children"][1]
+    assert topic_id == {
+        "path": "topics[0].topic_id",
+        "type": "uuid",
+        "offset": 4,
+        "length": 16,
+        "value": "AAAAAAAAAAAAAAAAAAAAAA",
+        "children": [],
+    }
+    error = trace(PollRequest, DATA[:1], 2).to_json()["error"]
+    assert error == {
+        "message": "PollRequest",
+        "version": 2,
+        "path": "topics",
+        "offset": 0,
+        "found": "1 element",
+        "expected": "at most 0 in the 0 bytes left",
+    }
+    floats = trace(PollRequest, PollRequest(ratio=float("inf")).encode(0), 0)
+    assert '"Infinity"' in json.dumps(floats.to_json())
+
+
+# ---------------------------------------------------------------- frames
+
+
+def paths(node: Node) -> list[str]:
+    return [child.path for child in node.children]
+
+
+def test_requests() -> None:
+    data = registry.encode_request(MESSAGE, 2, correlation_id=5, client_id="me")
+    seen = trace_request(registry, data)
+    assert (seen.message_name, seen.version, seen.error, seen.canonical) == ("PollRequest", 2, None, True)
+    assert [part.type for part in seen.parts] == ["RequestHeader v2", "PollRequest v2"]
+    assert paths(seen.parts[0]) == ["request_api_key", "request_api_version", "correlation_id", "client_id", ""]
+    assert seen.parts[1].offset == len(data) - len(DATA)
+    assert seen.root.type == "request" and owned(seen) == len(data)
+
+
+def test_requests_with_faults() -> None:
+    data = registry.encode_request(MESSAGE, 2)
+    cut = trace_request(registry, data[:-1])
+    assert cut.error is not None and cut.error.message_name == "PollRequest" and len(cut.parts) == 2
+    header = trace_request(registry, data[:9])
+    assert header.error is not None and header.error.path == "client_id" and len(header.parts) == 1
+    unknown = trace_request(registry, b"\x00\x63" + data[2:])
+    assert unknown.error is not None and "API key 99" in str(unknown.error) and unknown.parts == ()
+    assert (unknown.message_name, unknown.version) == ("request", None)
+    later = trace_request(registry, data[:2] + b"\x00\x09" + data[4:])
+    assert later.error is not None and later.error.offset == len(data) - len(DATA)
+    assert "found a body of version 9, expected one of the versions 0-3" in str(later.error)
+    assert [part.type for part in later.parts] == ["RequestHeader v2"]
+
+
+def test_responses_and_their_fallback() -> None:
+    message = PollResponse(error_code=35)
+    data = registry.encode_response(message, 0, correlation_id=1)
+    assert trace_response(registry, data, 7, 0).version == 0
+    fallback = trace_response(registry, data, 7, 99)
+    assert (fallback.version, fallback.error) == (0, None)
+    assert [part.type for part in fallback.parts] == ["ResponseHeader v0", "PollResponse v0"]
+    cut = trace_response(registry, data[:-1], 7, 3)
+    assert cut.version == 3 and cut.error is not None and cut.error.message_name == "PollResponse"
+
+
+def test_headers_alone() -> None:
+    header = RequestHeader(client_id=None, unknown_tags={3: b"x"})
+    assert trace(RequestHeader, header.encode(2), 2).canonical

@@ -1,0 +1,161 @@
+"""Frames out of network captures that lack packets: found again behind each gap, and every gap is reported."""
+
+import random
+from collections.abc import Iterable
+from io import BytesIO
+
+import pytest
+from network_packets import Segment, pcap
+
+pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+
+import tagwire_messages as messages
+from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
+
+START = 1000
+
+
+def request(number: int, topic: str = "orders") -> bytes:
+    body = messages.MetadataRequest(topics=[messages.metadata_request.MetadataRequestTopic(name=topic)])
+    frame = messages.registry.encode_request(body, 12, correlation_id=number, client_id="reader")
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def response(number: int, size: int = 20) -> bytes:
+    frame = number.to_bytes(4, "big") + bytes(each % 251 for each in range(size))
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def cut(stream: bytes, width: int, *, is_request: bool = True, start: int = START) -> list[Segment]:
+    places = range(0, len(stream), width)
+    return [Segment(start + place, stream[place : place + width], is_request) for place in places]
+
+
+def read(segments: Iterable[Segment], snap: int = 1 << 18) -> tuple[list[NetworkFrame], list[NetworkGap]]:
+    found = sorted(network_frames(BytesIO(pcap(segments, snap=snap)), registry=messages.registry), key=lambda e: e.time)
+    frames = [each for each in found if isinstance(each, NetworkFrame)]
+    return frames, [each for each in found if isinstance(each, NetworkGap)]
+
+
+def numbers(frames: list[NetworkFrame], *, is_request: bool = True) -> list[int]:
+    start = 4 if is_request else 0
+    return [int.from_bytes(each.data[start : start + 4], "big") for each in frames if each.is_request == is_request]
+
+
+SIZE = len(request(1))
+SYN = Segment(START - 1, b"", flags="S")
+SYN_ACK = Segment(START - 1, b"", is_request=False, flags="SA")
+
+
+@pytest.mark.parametrize("start", [START, (1 << 32) - 500])
+def test_a_missing_packet_costs_the_frame_that_it_belongs_to(start: int) -> None:
+    asked = [request(number) for number in range(300)]
+    packets = [Segment(start + number * len(each), each) for number, each in enumerate(asked)]
+    syn = Segment(start - 1, b"", flags="S")
+    frames, gaps = read([syn, *packets[:3], *packets[4:]])
+    assert numbers(frames) == [number for number in range(300) if number != 3]
+    assert [(gap.missing, gap.skipped) for gap in gaps] == [(len(asked[3]), 0)]
+    assert (
+        str(gaps[0])
+        == f"gap in the requests: {SIZE} bytes missing, 0 bytes left out: packets are missing from the capture"
+    )
+
+
+def test_responses_are_found_again_by_the_ids_of_their_requests() -> None:
+    asked = b"".join(request(number) for number in range(40))
+    answered = b"".join(response(number, 100 + number) for number in range(40))
+    answers = cut(answered, 64, is_request=False)
+    del answers[10:20]
+    frames, gaps = read([SYN, SYN_ACK, *cut(asked, 500), *answers])
+    assert numbers(frames) == list(range(40))
+    found = numbers(frames, is_request=False)
+    assert len(gaps) == 1 and gaps[0].missing == 640 and len(found) >= 32
+    assert found == [number for number in range(40) if number in found], "in their order, none twice"
+    whole = sum(len(each.data) + 4 for each in frames if not each.is_request)
+    assert whole + gaps[0].missing + gaps[0].skipped == len(answered), "every byte is told of"
+
+
+def test_responses_alone_are_found_again_by_ids_that_ascend() -> None:
+    answers = cut(b"".join(response(number, 90) for number in range(50)), 50, is_request=False)
+    frames, gaps = read([SYN_ACK, *answers[:5], *answers[9:]])
+    assert len(gaps) == 1 and len(frames) >= 44
+
+
+def test_the_size_of_a_damaged_frame_says_where_the_next_begins() -> None:
+    """Nothing is searched for: the frame behind has an API key that no registry knows."""
+    unknown = (30).to_bytes(4, "big") + (999).to_bytes(2, "big") + bytes(28)
+    packets = cut(request(1, "t" * 200) + unknown, 40)
+    frames, gaps = read([SYN, *packets[:2], *packets[3:]])
+    assert [each.data for each in frames] == [unknown[4:]]
+    assert (gaps[0].missing, gaps[0].skipped) == (40, len(request(1, "t" * 200)) - 40)
+
+
+def test_a_capture_that_begins_and_ends_within_frames() -> None:
+    stream = b"".join(request(number) for number in range(10))[7:-3]
+    frames, gaps = read(cut(stream, 25))
+    assert numbers(frames) == list(range(1, 9))
+    assert [(gap.missing, gap.skipped, gap.reason) for gap in gaps] == [
+        (0, SIZE - 7, "the capture begins within a frame"),
+        (0, SIZE - 3, "the capture ends within a frame"),
+    ]
+
+
+def test_a_size_that_none_can_be_is_passed_over() -> None:
+    stream = request(1) + b"\xff\xff\xff\xff" + request(2) + request(3)
+    frames, gaps = read([SYN, Segment(START, stream)])
+    assert numbers(frames) == [1, 2, 3]
+    assert [(gap.skipped, gap.reason) for gap in gaps] == [(4, "found size -1 of a frame, expected 0 or more")]
+
+
+def test_packets_of_which_only_the_beginning_was_captured() -> None:
+    packets = cut(request(1), SIZE) + cut(request(2, "t" * 100), 500, start=START + SIZE)
+    packets += cut(request(3), SIZE, start=START + SIZE + len(packets[1].data))
+    frames, gaps = read([SYN, *packets], snap=14 + 40 + 50)
+    assert numbers(frames) == [1, 3]
+    assert (gaps[0].missing, gaps[0].skipped) == (len(packets[1].data) - 50, 50)
+
+
+def test_a_port_that_is_used_again_begins_anew() -> None:
+    again = [Segment(70, b"", flags="S"), Segment(71, request(2))]
+    frames, gaps = read([SYN, Segment(START, request(1)[:20]), *again])
+    assert numbers(frames) == [2] and [gap.reason for gap in gaps] == ["the capture ends within a frame"]
+
+
+def test_a_port_that_is_used_again_without_the_packet_that_says_so() -> None:
+    frames, gaps = read([SYN, Segment(START, request(1)), Segment(START - (1 << 31) + 5, request(2))])
+    assert numbers(frames) == [1, 2] and not gaps
+
+
+def test_a_first_packet_with_data() -> None:
+    frames, gaps = read([Segment(START - 1, request(1), flags="S"), Segment(START + SIZE, request(2))])
+    assert numbers(frames) == [1, 2] and not gaps
+
+
+def test_packets_in_any_order_twice_and_overlapping_lose_nothing() -> None:
+    chance = random.Random(7)
+    stream = b"".join(request(number, "t" * (number % 90)) for number in range(60))
+    packets = cut(stream, 37) + cut(stream, 53) + cut(stream, 1000)
+    chance.shuffle(packets)
+    frames, gaps = read([SYN, *packets])
+    assert numbers(frames) == list(range(60)) and not gaps
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_byte_is_in_a_frame_or_reported(seed: int) -> None:
+    chance = random.Random(seed)
+    asked = [request(number, "t" * chance.randrange(120)) for number in range(80)]
+    stream = b"".join(asked)
+    packets = cut(stream, chance.choice((5, 30, 60, 400)))
+    kept = [each for each in packets if chance.random() > 0.1]
+    frames, gaps = read([SYN, *kept])
+    end = kept[-1].sequence + len(kept[-1].data) - START
+    told = sum(len(each.data) + 4 for each in frames) + sum(gap.missing + gap.skipped for gap in gaps)
+    assert told == end
+    assert {each.data for each in frames} <= {each[4:] for each in asked}, "no frame that was never sent"
+
+
+def test_traffic_of_another_kind_is_left_out_and_reported() -> None:
+    chance = random.Random(1)
+    stream = b"\x16\x03\x01\x02\x00" + chance.randbytes(20_000)
+    frames, gaps = read([SYN, *cut(stream, 1000)])
+    assert not frames and [(gap.missing, gap.skipped) for gap in gaps] == [(0, len(stream))]

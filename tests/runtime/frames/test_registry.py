@@ -1,0 +1,269 @@
+"""Messages by name and key, and whole frames, with hand-written classes."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_messages import registry
+from sample_messages.headers import RequestHeader, ResponseHeader
+from sample_messages.poll import PollRequest, PollResponse, PollTopic, WipeRequest
+from sample_messages.records import SeatKey
+
+from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
+from tagwire.frames.frame import Frame
+from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.limits import Limits
+
+
+def test_names_and_keys() -> None:
+    assert registry.names() == list(registry) == sorted(registry.names())
+    assert len(registry) == 8 and "SeatKey" in registry and "seatkey" not in registry
+    assert registry["PollRequest"] is PollRequest is registry.request(7)
+    assert registry.response(7) is PollResponse
+    assert registry.find("coordinator-key", 2, "group") is SeatKey
+    assert repr(registry) == "<registry of sample_messages: 8 messages>"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: registry["PolRequest"], "sample_messages has no message 'PolRequest'; did you mean 'PollRequest'?"),
+        (lambda: registry["x"], "sample_messages has no message 'x'"),
+        (lambda: registry.request(9), "sample_messages has no request with API key 9; it has 7-8"),
+        (lambda: registry.response(8), "sample_messages has no response with API key 8; it has 7"),
+        (
+            lambda: registry.find("coordinator-key", 2, "share"),
+            "has no coordinator-key of component 'share' with API key 2; it has none",
+        ),
+    ],
+)
+def test_what_is_not_there(ask: Any, message: str) -> None:
+    with pytest.raises(UnknownMessageError) as caught:
+        ask()
+    assert message in str(caught.value)
+    assert isinstance(caught.value, LookupError) and isinstance(caught.value, TagwireError)
+
+
+def test_a_module_is_loaded_when_its_message_is_asked_for() -> None:
+    code = (
+        "import sys, sample_messages as s; s.registry.names(); len(s.registry); 'SeatKey' in s.registry;"
+        "assert not any(name.startswith('sample_messages.') for name in sys.modules);"
+        "s.registry['SeatKey']; assert 'sample_messages.records' in sys.modules;"
+        "assert 'sample_messages.poll' not in sys.modules"
+    )
+    paths = [str(Path(__file__).parents[2]), *sys.path]
+    subprocess.run([sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{code}"], check=True)
+
+
+def test_an_older_name_is_known() -> None:
+    assert registry["AskRequest"] is PollRequest and "AskRequest" in registry
+    assert registry.attribute("AskRequest") is PollRequest
+    assert registry.aliases() == {"AskRequest": "PollRequest"}
+    assert "AskRequest" not in registry.names()
+
+
+def test_an_empty_registry() -> None:
+    assert Registry("none", {}).names() == []
+
+
+# ---------------------------------------------------------------- requests
+
+TOPICS = PollRequest(topics=[PollTopic(name="t")])
+
+
+@pytest.mark.parametrize(
+    ("version", "header"),
+    [
+        (0, "0007 0000 00000005"),
+        (1, "0007 0001 00000005 0002 6d65"),
+        (2, "0007 0002 00000005 0002 6d65 00"),
+        (3, "0007 0003 00000005 0002 6d65 00"),
+    ],
+)
+def test_requests_have_the_header_of_their_version(version: int, header: str) -> None:
+    data = registry.encode_request(TOPICS, version, correlation_id=5, client_id="me")
+    assert data == bytes.fromhex(header) + TOPICS.encode(version)
+    frame = registry.decode_request(data)
+    assert (frame.message, frame.version) == (TOPICS, version)
+    assert (frame.header.correlation_id, frame.header.client_id) == (5, "me" if version else "")
+    assert registry.decode_header(data) == (frame.header, len(bytes.fromhex(header)))
+    assert registry.encode_request(frame.message, version, header=frame.header) == data
+
+
+def test_a_null_client_id_stays_null() -> None:
+    data = registry.encode_request(TOPICS, 2, correlation_id=1)
+    assert data[8:11] == bytes.fromhex("ffff 00")
+    header = registry.decode_request(data).header
+    assert header.client_id is None and header.correlation_id == 1
+    assert registry.encode_request(TOPICS, 2)[4:8] == bytes(4)
+
+
+def test_a_header_keeps_its_unknown_tags() -> None:
+    header = RequestHeader(request_api_key=7, request_api_version=2, client_id="", unknown_tags={5: b"trace"})
+    data = registry.encode_request(TOPICS, 2, header=header)
+    frame = registry.decode_request(data)
+    assert frame.header == header
+    assert frame == Frame(header, TOPICS, 2) != Frame(header, TOPICS, 1)
+    assert frame != 5
+    assert repr(frame).startswith("Frame(header=RequestHeader(request_api_key=7")
+
+
+@pytest.mark.parametrize(
+    ("call", "path", "message"),
+    [
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=8, request_api_version=2)),
+            "header.request_api_key",
+            "the header says API key 8, the message to be written has API key 7",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=7, request_api_version=1)),
+            "header.request_api_version",
+            "the header says version 1, the message to be written has version 2",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(), correlation_id=1),
+            "",
+            "both header and correlation_id are given",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(), client_id="x"),
+            "",
+            "both header and client_id are given",
+        ),
+        (
+            lambda: registry.encode_response(PollResponse(), 2, header=ResponseHeader(), correlation_id=1),
+            "",
+            "both header and correlation_id are given",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
+            "",
+            "header is a ResponseHeader; a RequestHeader was expected",
+        ),
+        (
+            lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()),
+            "",
+            "header is a RequestHeader; a ResponseHeader was expected",
+        ),
+        (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
+        (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
+        (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
+        (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "is no int32"),
+        (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't carry"),
+    ],
+)
+def test_what_is_refused(call: Any, path: str, message: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        call()
+    assert caught.value.path == path and message in str(caught.value)
+
+
+def test_versions_that_are_not_there() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        registry.encode_request(TOPICS, 4)
+    data = bytes.fromhex("0007 0009 00000005 0002 6d65 00 ffff")
+    header, end = registry.decode_header(data)
+    assert (header.correlation_id, header.client_id, end) == (5, "me", 13)
+    with pytest.raises(UnsupportedVersionError, match="PollRequest has no version 9; supported versions are 0-3"):
+        registry.decode_request(data)
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "name", "path", "offset"),
+    [
+        ("", "RequestHeader", "request_api_key", 0),
+        ("00", "RequestHeader", "request_api_key", 0),
+        ("000700", "RequestHeader", "request_api_version", 2),
+        ("0063 0000 00000000", "RequestHeader", "request_api_key", 0),
+        ("ffff 0000 00000000", "RequestHeader", "request_api_key", 0),
+        ("0007 ffff 00000000", "RequestHeader", "request_api_version", 2),
+        ("0007 0002 0000", "RequestHeader", "correlation_id", 4),
+        ("0007 0002 00000005 0002 6d65 00 03", "PollRequest", "topics", 13),
+        ("0007 0000 00000005 ffffffff", "PollRequest", "topics", 8),
+        ("0007 0000 00000005 00000000 00 0000000000000000 2384 00000000 ff", "PollRequest", "", 27),
+    ],
+)
+def test_faults_have_their_place_in_the_whole_frame(hex_text: str, name: str, path: str, offset: int) -> None:
+    for data in (bytes.fromhex(hex_text), memoryview(b"?" + bytes.fromhex(hex_text))[1:]):
+        with pytest.raises(DecodeError) as caught:
+            registry.decode_request(data)
+        assert (caught.value.message_name, caught.value.path, caught.value.offset) == (name, path, offset)
+
+
+def test_options_are_passed_on() -> None:
+    message = PollRequest(payload=b"payload", topics=[PollTopic()])
+    data = registry.encode_request(message, 2)
+    frame = registry.decode_request(data, views=True)
+    assert isinstance(frame.message.payload, memoryview) and frame.message == message
+    with pytest.raises(DecodeError):
+        registry.decode_request(data + b"\x00")
+    assert registry.decode_request(data + b"\x00", strict=False) == registry.decode_request(data)
+    with pytest.raises(LimitError):
+        registry.decode_request(data, limits=Limits(elements=0))
+    answer = registry.encode_response(PollResponse(names=["a"]), 3)
+    assert registry.decode_response(answer + b"\x00", 7, 3, strict=False).message.names == ("a",)
+    with pytest.raises(LimitError):
+        registry.decode_response(answer, 7, 3, limits=Limits(elements=0))
+
+
+def test_a_request_without_fields() -> None:
+    data = registry.encode_request(WipeRequest(), 1, client_id="")
+    assert data == bytes.fromhex("0008 0001 00000000 0000")
+    assert registry.decode_request(data).message == WipeRequest()
+
+
+# ---------------------------------------------------------------- responses
+
+
+def test_responses() -> None:
+    message = PollResponse(names=["a"])
+    data = registry.encode_response(message, 2, correlation_id=9)
+    assert data == bytes.fromhex("00000009 0000 02 02 61 00")
+    frame = registry.decode_response(data, 7, 2)
+    assert frame == Frame(ResponseHeader(correlation_id=9), message, 2)
+    assert registry.encode_response(message, 2, header=frame.header) == data
+
+
+REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
+"""Error 35 in version 0."""
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
+def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
+    frame = registry.decode_response(REFUSAL, 7, version)
+    # Version 1 has the layout of version 0: there is nothing to fall back to.
+    assert frame.version == (1 if version == 1 else 0)
+    assert (frame.message.error_code, frame.message.names) == (35, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "version", "error"),
+    [
+        ("00000009 0024 00000001 0001 61", 2, DecodeError),  # another error code
+        ("00000009 0023 00000001 0001", 2, DecodeError),  # not whole
+        ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
+        ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
+        ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
+    ],
+)
+def test_else_the_first_error_counts(hex_text: str, version: int, error: type[TagwireError]) -> None:
+    with pytest.raises(error) as caught:
+        registry.decode_response(bytes.fromhex(hex_text), 7, version)
+    assert caught.value.version == version  # type: ignore[attr-defined]
+
+
+def test_the_fallback_version_itself() -> None:
+    assert registry.decode_response(REFUSAL, 7, 0).version == 0
+    with pytest.raises(DecodeError):
+        registry.decode_response(REFUSAL[:-1], 7, 0)
+
+
+def test_responses_that_are_not_there() -> None:
+    with pytest.raises(UnknownMessageError):
+        registry.decode_response(b"", 8, 1)
+    with pytest.raises(DecodeError) as caught:
+        registry.decode_response(b"\x00", 7, 2)
+    assert (caught.value.message_name, caught.value.offset) == ("ResponseHeader", 0)

@@ -1,0 +1,46 @@
+"""Which releases have which versions: the text in generated packages, and the question to a registry."""
+
+import pytest
+from sample_messages import registry
+
+import tagwire_messages as messages
+from tagwire.frames.registry import UnknownMessageError
+from tagwire.frames.releases import Spans, parse_releases, releases_text
+
+HISTORIES: list[tuple[dict[int, Spans], str]] = [
+    ({0: (("2.4.1", "2.4.1"),)}, "0 2.4.1 2.4.1"),
+    ({0: (("1.0", "2.0"),), 1: (("1.0", "2.0"),), 2: (("2.0", "2.0"),)}, "0-1 1.0 2.0; 2 2.0 2.0"),
+    ({3: (("1.0", "1.0"), ("2.0", "3.0")), 4: (("3.0", "3.0"),)}, "3 1.0 1.0; 3 2.0 3.0; 4 3.0 3.0"),
+    # the same spans, but not neighbours
+    ({0: (("1.0", "1.0"),), 2: (("1.0", "1.0"),)}, "0 1.0 1.0; 2 1.0 1.0"),
+]
+
+
+@pytest.mark.parametrize(("versions", "text"), HISTORIES)
+def test_the_text_says_it_all(versions: dict[int, Spans], text: str) -> None:
+    assert releases_text(versions) == text
+    assert parse_releases(text) == versions
+
+
+def test_every_version_of_kafka_has_its_releases() -> None:
+    for name in messages.registry.names():
+        releases = messages.registry.releases(name)
+        assert list(releases) == list(messages.registry[name].VERSIONS), name
+
+
+def test_older_names_ask_for_the_same() -> None:
+    assert messages.registry.releases("AlterIsrRequest") == messages.registry.releases("AlterPartitionRequest")
+    assert messages.registry.releases("AlterPartitionRequest")[0] == (("2.7.2", "3.9.2"),)
+
+
+def test_a_package_without_releases() -> None:
+    assert registry.releases("PollRequest") == {}
+    with pytest.raises(UnknownMessageError):
+        registry.releases("NoSuchRequest")
+
+
+def test_apis_that_are_gone_are_here() -> None:
+    for key, name in {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata", 7: "ControlledShutdown"}.items():
+        assert f"{name}Request" == messages.registry.request(key).NAME
+        assert f"{name}Response" == messages.registry.response(key).NAME
+        assert {spans[-1][1] for spans in messages.registry.releases(f"{name}Request").values()} == {"3.9.2"}

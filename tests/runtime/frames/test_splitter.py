@@ -1,0 +1,122 @@
+"""Streams into frames, however they are cut."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwire.errors import DecodeError, LimitError
+from tagwire.frames.splitter import FrameSplitter
+
+FRAMES = st.lists(st.binary(max_size=40), max_size=8)
+
+
+def stream(frames: list[bytes]) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+@given(FRAMES, st.lists(st.integers(0, 300), max_size=20))
+def test_any_cut_gives_the_same_frames(frames: list[bytes], cuts: list[int]) -> None:
+    data = stream(frames)
+    places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    splitter = FrameSplitter()
+    found = []
+    for start, end in pairwise(places):
+        splitter.feed(memoryview(data)[start:end])
+        found += list(splitter)
+    assert found == frames
+    assert (splitter.pending, splitter.offset) == (0, len(data))
+    splitter.close()
+
+
+def test_byte_by_byte() -> None:
+    splitter = FrameSplitter()
+    found = []
+    for byte in stream([b"ab", b"", b"c"]):
+        splitter.feed(bytes([byte]))
+        found.append(list(splitter))
+    assert found == [[], [], [], [], [], [b"ab"], [], [], [], [b""], [], [], [], [], [b"c"]]
+
+
+def test_iterating_goes_on_where_it_stopped() -> None:
+    splitter = FrameSplitter()
+    splitter.feed(stream([b"a", b"b", b"c"]))
+    assert next(iter(splitter)) == b"a"
+    assert splitter.pending == 10
+    assert list(splitter) == [b"b", b"c"]
+    assert list(splitter) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        ("ffffffff", DecodeError, "frame: size at byte 5: found size -1, expected 0 or more"),
+        ("80000000", DecodeError, "found size -2147483648"),
+        ("0000000b", LimitError, "frame: size at byte 5: found size 11, expected at most 10 (max_size)"),
+        ("7fffffff", LimitError, "found size 2147483647"),
+    ],
+)
+def test_bad_sizes_are_refused_as_soon_as_they_are_there(size: str, error: type[DecodeError], message: str) -> None:
+    splitter = FrameSplitter(max_size=10)
+    splitter.feed(stream([b"x"]) + bytes.fromhex(size))
+    frames = iter(splitter)
+    assert next(frames) == b"x"
+    for attempt in (frames, splitter, splitter):
+        with pytest.raises(error) as caught:
+            list(attempt)
+        assert message in str(caught.value)
+        assert type(caught.value) is error and caught.value.offset == 5
+
+
+def test_the_largest_frame() -> None:
+    splitter = FrameSplitter(max_size=10)
+    splitter.feed(stream([b"x" * 10]))
+    assert list(splitter) == [b"x" * 10]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x00\x00", "found 2 bytes of a size, expected 4 bytes"),
+        (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
+        (stream([b"a"]), "found 5 bytes that hold whole frames, expected no more than was taken"),
+        (b"\xff\xff\xff\xff", "found size -1"),
+    ],
+)
+def test_a_stream_may_not_end_inside_a_frame(data: bytes, message: str) -> None:
+    splitter = FrameSplitter()
+    splitter.feed(stream([b"first"]))
+    assert list(splitter) == [b"first"]
+    splitter.feed(data)
+    with pytest.raises(DecodeError) as caught:
+        splitter.close()
+    assert message in str(caught.value) and caught.value.offset == 9
+
+
+def test_frames_are_copies() -> None:
+    splitter = FrameSplitter()
+    source = bytearray(stream([b"abc"]))
+    splitter.feed(source)
+    (frame,) = splitter
+    source[5] = 0
+    splitter.feed(b"\x00")
+    assert frame == b"abc" and type(frame) is bytes
+
+
+def seconds(size: int) -> float:
+    data = stream([b"x" * size])
+    splitter = FrameSplitter()
+    start = time.process_time()
+    for at in range(0, len(data), 64):
+        splitter.feed(data[at : at + 64])
+        for _ in splitter:
+            pass
+    return time.process_time() - start
+
+
+def test_time_is_linear_in_the_bytes() -> None:
+    seconds(1 << 16)
+    small, large = min(seconds(1 << 18) for _ in range(3)), min(seconds(1 << 21) for _ in range(3))
+    assert large < small * 8 * 4  # 8 times the bytes; quadratic would be 64 times

@@ -1,0 +1,203 @@
+"""`tagwire.guess`: frames of real clients and brokers, record batches and golden bytes, named without a hint."""
+
+import gzip
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tagwire
+import tagwire_messages as messages
+from tagwire.guessing.candidates import CLEARLY, KINDS
+from tagwire.guessing.plausibility import cost_of
+
+DATA = Path(__file__).parents[2] / "data"
+registry = messages.registry
+
+
+def captured(direction: str, every: int) -> list[dict[str, Any]]:
+    with gzip.open(DATA / "captures" / "captures.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["dir"] == direction and row["api_version"] != 99]
+    return rows[::every]
+
+
+def batch() -> bytes:
+    lines = (DATA / "v2_batch.hex").read_text().splitlines()
+    return bytes.fromhex("".join(line for line in lines if not line.startswith("#")))
+
+
+def is_right(candidate: tagwire.Candidate | None, kind: str, row: dict[str, Any]) -> bool:
+    if candidate is None or candidate.message is None or candidate.kind != kind:
+        return False
+    return row["api_key"] == candidate.message.API_KEY and row["api_version"] in candidate.versions
+
+
+def test_requests_of_real_clients_are_named() -> None:
+    rows = captured("req", 120)
+    assert len(rows) > 25
+    for row in rows:
+        found = tagwire.guess(registry, bytes.fromhex(row["hex"]))
+        assert is_right(found.clear, "request", row), (row, found)
+
+
+def test_responses_of_real_brokers_are_named_or_listed_and_never_named_wrongly() -> None:
+    rows = captured("resp", 80)
+    named = 0
+    for row in rows:
+        found = tagwire.guess(registry, bytes.fromhex(row["hex"]))
+        assert any(is_right(each, "response", row) for each in found.candidates), (row, found)
+        if found.clear is not None:
+            named += 1
+            assert is_right(found.clear, "response", row), (row, found)
+    assert named > len(rows) * 0.75
+
+
+def test_record_batches_are_named() -> None:
+    data = batch()
+    clear = tagwire.guess(registry, 2 * data).clear
+    assert clear is not None
+    assert (clear.kind, clear.message, clear.version, clear.why) == (
+        "batches",
+        None,
+        None,
+        ("2 batches", "the checksums agree"),
+    )
+    assert [each.data for each in clear.traces] == [data, data]
+
+
+def test_a_batch_that_is_cut_off_is_told_in_part() -> None:
+    data = batch()
+    found = tagwire.guess(registry, data + data[:-1])
+    assert found.clear is None and found.best is not None
+    assert (found.best.kind, found.best.whole, found.best.traces[-1].error is None) == ("batches", False, False)
+
+
+def test_a_message_without_a_header() -> None:
+    value = messages.ConsumerProtocolSubscription(topics=["orders", "payments"], user_data=None)
+    found = tagwire.guess(registry, value.encode(0)).best
+    assert found is not None and (found.kind, found.name, found.whole) == (
+        "message",
+        "ConsumerProtocolSubscription",
+        True,
+    )
+
+
+def test_what_nobody_can_tell_apart_is_listed() -> None:
+    data = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
+    found = tagwire.guess(registry, data)
+    assert found.clear is None
+    names = {
+        each.name for each in found.candidates if each.kind == "response" and each.bits < found.candidates[0].bits + 1
+    }
+    assert {"HeartbeatResponse", "LeaveGroupResponse"} <= names
+
+
+def test_versions_that_read_the_same_are_one_candidate() -> None:
+    answer = messages.MetadataResponse(cluster_id="c")
+    best = tagwire.guess(registry, registry.encode_response(answer, 3, correlation_id=7)).best
+    assert best is not None
+    assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # there are no brokers
+
+
+# ---------------------------------------------------------------- bytes at fault
+
+
+def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
+    data = bytearray(batch())
+    data[-1] ^= 1
+    best = tagwire.guess(registry, data).best
+    assert best is not None and (best.kind, best.whole) == ("batches", False)
+    assert "behind 0 whole batches: found" in best.why[0] and "crc" in best.traces[0].error.path  # type: ignore[union-attr]
+
+
+def test_a_request_that_is_cut_off_is_told_by_its_header() -> None:
+    data = registry.encode_request(messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="me")
+    found = tagwire.guess(registry, data[:-1])
+    assert found.clear is None and found.best is not None
+    assert (found.best.kind, found.best.name, found.best.versions) == ("request", "MetadataRequest", (12,))
+    assert found.best.why == ("the header names API key 3 and version 12", "stops at byte 16 of 16: found 0 bytes left")
+
+
+def test_a_request_of_a_version_that_there_is_not_has_no_version() -> None:
+    header = messages.RequestHeader(request_api_key=18, request_api_version=99, client_id="me").encode(2)
+    found = tagwire.guess(registry, header + b"\1").best
+    assert found is not None and (found.name, found.versions, found.version, found.whole) == (
+        "ApiVersionsRequest",
+        (),
+        None,
+        False,
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 40, b"{}", b"GET / HTTP/1.1\r\n\r\n", bytes(range(256))])
+def test_any_bytes_are_answered(data: bytes) -> None:
+    found = tagwire.guess(registry, data)
+    assert found.clear is None
+    assert all(each.to_json()["whole"] == each.whole for each in found.candidates)
+
+
+def test_damaged_frames_are_answered() -> None:
+    data = registry.encode_request(messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="me")
+    for place in range(len(data)):
+        assert (
+            tagwire.guess(registry, data[:place] + b"\xff" + data[place + 1 :], kinds=["request", "batches"])
+            is not None
+        )
+
+
+def test_limits_hold() -> None:
+    data = registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
+    assert tagwire.guess(registry, data).clear is not None
+    assert not any(each.whole for each in tagwire.guess(registry, data, limits=tagwire.Limits(bytes=5)).candidates)
+
+
+def test_kinds() -> None:
+    data = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+    for kind in KINDS:
+        assert {each.kind for each in tagwire.guess(registry, data, kinds=[kind]).candidates} <= {kind}
+    with pytest.raises(ValueError, match="'frame' is none of the kinds request, response"):
+        tagwire.guess(registry, data, kinds=["frame"])
+
+
+def test_a_protocol_without_headers() -> None:
+    class Bare(tagwire.Registry):
+        """A package whose only message is one of Kafka's."""
+
+    bare = Bare(
+        "tagwire_messages", {"HeartbeatRequest": registry._index["HeartbeatRequest"]}
+    )  # pyright: ignore[reportPrivateUsage]
+    data = messages.HeartbeatRequest(group_id="group", member_id="member").encode(4)
+    found = tagwire.guess(bare, data).clear
+    assert found is not None and (found.kind, found.versions) == ("message", (4,))
+
+
+# ---------------------------------------------------------------- plausibility
+
+
+def test_ordinary_values_cost_less() -> None:
+    def cost(**fields: Any) -> float:
+        return cost_of(tagwire.trace(messages.HeartbeatRequest, messages.HeartbeatRequest(**fields).encode(3), 3))
+
+    assert cost(generation_id=3) < cost(generation_id=300) < cost(generation_id=-300) < cost(generation_id=-(2**31))
+    assert cost(generation_id=-1) < cost(generation_id=-2)
+    assert cost(member_id="abcd") < cost(member_id="a(b)") < cost(member_id="a\0\1b")
+    assert cost(group_instance_id=None) < cost(group_instance_id="x")
+
+
+def test_a_margin_decides() -> None:
+    data = registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
+    first, second, *_ = (each for each in tagwire.guess(registry, data).candidates if each.whole)
+    assert second.bits - first.bits >= CLEARLY
+    assert tagwire.Guess([first, second], len(data)).clear is first
+    assert tagwire.Guess([second, second], len(data)).clear is None
+    assert tagwire.Guess([first], 2).clear is None  # it costs more than two bytes
+    assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
+
+
+def test_a_frame_is_a_guess_without_its_size() -> None:
+    data = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+    sized = struct.pack(">i", len(data)) + data
+    best = tagwire.guess(registry, sized).best
+    assert best is None or not (best.kind == "request" and best.whole)

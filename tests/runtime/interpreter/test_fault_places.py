@@ -1,0 +1,251 @@
+"""The place of a fault: found by the native engine, worded by the interpreter from there on, as if it had read it all.
+
+The interpreter alone is the referee. Its whole way is closed to the engine here, so that an engine that finds no place
+fails the test, and does not pass by asking.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+from damage import Sample, damaged, samples
+from odd_values import with_odd_value
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import DecodeError, EncodeError, Limits
+from tagwire.explain.text import annotate
+from tagwire.interpreter import reader, writer
+from tagwire.message.field_table import layout_of
+
+pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this installation has no native engine")
+
+BOUNDS = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
+NO_LIMITS = Limits()
+Facts = tuple[type, str, dict[str, Any]] | None
+
+
+class AskedInterpreterError(Exception):
+    """The engine found no place, and wants the interpreter to go the whole way."""
+
+
+def asked(*_: object, **__: object) -> None:
+    raise AskedInterpreterError
+
+
+def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
+    """The class, the words and the attributes of the error; None for none."""
+    try:
+        call(*args, **kwargs)
+    except (DecodeError, EncodeError) as error:
+        return type(error), str(error), vars(error)
+    return None
+
+
+@contextmanager
+def closed_way() -> Iterator[None]:
+    """Within, the engine can't let the interpreter read or write a whole message."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):
+            for name in names:
+                patch.setattr(module, name, asked)
+        yield
+
+
+def any_limits(random: Random) -> Limits:
+    return Limits(**{random.choice(BOUNDS[1:]): random.choice((0, 1, 2, 3, 5, 30))})
+
+
+def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
+    """How the places of a fault in `data` differ, behind some bytes that are skipped."""
+    buf, whole = bytes(offset) + data, not offset
+    layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
+    with closed_way():
+        if whole:
+            fast = facts(serializer.decode, buf, limits=limits, views=len(data) % 2 == 0)
+        else:
+            fast = facts(serializer.decode_from, buf, offset, limits=limits)
+    slow = facts(reader.decode, layout, buf, offset=offset, whole=whole, strict=True, limits=limits)
+    return None if fast == slow else f"native {fast}, interpreter {slow}"
+
+
+def writing_differs(sample: Sample, message: Any) -> str | None:
+    layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
+    slow = facts(writer.encode, layout, message)
+    for name in ("encode", "encoded_size"):
+        with closed_way():
+            fast = facts(getattr(serializer, name), message)
+        if fast != slow:
+            return f"{name} {fast}, interpreter {slow}"
+    return None
+
+
+# ---------------------------------------------------------------- bytes
+
+
+@pytest.mark.parametrize("limit", BOUNDS)
+def test_every_prefix_of_a_message(limit: str) -> None:
+    """Each cut, with each bound; `bytes` alone is compared before anything is read."""
+    topic = messages.metadata_response.MetadataResponseTopic
+    partition = messages.metadata_response.MetadataResponsePartition
+    message = messages.MetadataResponse(
+        cluster_id="é",
+        topics=[topic(name="a", partitions=[partition(isr_nodes=[1, 2]), partition(unknown_tags={7: b"xy"})]), topic()],
+    )
+    data = message.encode(12)
+    sample = Sample(messages.MetadataResponse, 12, data)
+    for size in range(len(data) + 2):
+        limits = Limits(**{limit: size % 7}) if limit != "bytes" else NO_LIMITS
+        assert place_differs(sample, (data + b"x")[:size], limits, offset=size % 3) is None, size
+
+
+@pytest.mark.slow
+def test_damaged_bytes() -> None:
+    random = Random(20)
+    refused = 0
+    differences = []
+    for number in range(10_000):
+        sample = samples()[number % len(samples())]
+        data = damaged(sample, random)
+        limits = any_limits(random) if number % 4 == 0 else NO_LIMITS
+        what = place_differs(sample, data, limits, offset=number % 3 // 2)
+        refused += facts(sample.cls.decode, data, sample.version) is not None
+        if what:
+            differences.append((str(sample), data.hex(), limits, what))
+    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+    assert 3_500 < refused < 9_500
+
+
+def test_refusing_reads_on_from_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much stands before the fault, the interpreter looks at one field."""
+    seen: list[object] = []
+    read = reader.LayoutReader.value
+
+    def noted(self: Any, *args: Any) -> Any:
+        seen.append(self.path[-1])
+        return read(self, *args)
+
+    monkeypatch.setattr(reader.LayoutReader, "value", noted)
+    topic = messages.metadata_response.MetadataResponseTopic
+    data = messages.MetadataResponse(topics=[topic(name=f"t{number}") for number in range(500)]).encode(12)
+    for cut, path in ((1, ""), (3, "topics[499].topic_authorized_operations")):
+        seen.clear()
+        with pytest.raises(DecodeError) as refused:
+            messages.MetadataResponse.decode(data[:-cut], 12)
+        assert refused.value.path == path
+        assert len(seen) <= 1, seen
+
+
+def test_a_depth_that_only_some_messages_reach() -> None:
+    """A narrow depth refuses what is too deep, not what a version could hold."""
+    topic = messages.metadata_response.MetadataResponseTopic
+    flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[topic()])
+    limits = Limits(depth=1)
+    with closed_way():
+        assert messages.MetadataResponse.decode(flat.encode(12), 12, limits=limits) == flat
+    assert place_differs(Sample(messages.MetadataResponse, 12, b""), deep.encode(12), limits) is None
+
+
+# ---------------------------------------------------------------- values
+
+
+@pytest.mark.slow
+def test_odd_values() -> None:
+    random = Random(20)
+    refused = 0
+    differences = []
+    for number in range(8_000):
+        sample = samples()[number % len(samples())]
+        message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
+        refused += facts(writer.encode, layout_of(sample.cls, sample.version), message) is not None
+        what = writing_differs(sample, message)
+        if what:
+            differences.append((sample.cls.NAME, sample.version, what))
+    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+    assert 2_000 < refused < 7_600
+
+
+def test_a_lacking_attribute_comes_before_what_is_in_the_struct() -> None:
+    """The interpreter asks a struct for all its attributes before it looks at any: the struct is refused."""
+    topic = messages.metadata_response.MetadataResponseTopic
+    broken: Any = topic(name=5)  # type: ignore[arg-type]
+    del broken.is_internal
+    message = messages.MetadataResponse(topics=[topic(), broken])
+    assert writing_differs(Sample(messages.MetadataResponse, 12, b""), message) is None
+    with pytest.raises(EncodeError) as refused:
+        message.encode(12)
+    assert refused.value.path == "topics[1]"
+
+
+def test_a_deleted_struct_is_lacking() -> None:
+    """An empty slot of a struct that is a default says that nobody looked; a deleted one says that it is gone."""
+    fetch = messages.fetch_response
+    broken = fetch.PartitionData(partition_index=1 << 40)
+    del broken.snapshot_id
+    message = messages.FetchResponse(responses=[fetch.FetchableTopicResponse(partitions=[broken])])
+    assert writing_differs(Sample(messages.FetchResponse, 12, b""), message) is None
+
+
+def test_several_bad_values_name_the_first() -> None:
+    topic = messages.metadata_response.MetadataResponseTopic
+    partition = messages.metadata_response.MetadataResponsePartition
+    bad: Any = [
+        topic(unknown_tags={True: b""}),
+        topic(partitions=[partition(isr_nodes=[1, "x"])], unknown_tags=7),  # type: ignore[list-item, arg-type]
+        topic(topic_id="x", name=None),  # type: ignore[arg-type]
+        topic(name="\ud800"),
+        None,
+    ]
+    for first in range(len(bad)):
+        for version in messages.MetadataResponse.VERSIONS:
+            sample = Sample(messages.MetadataResponse, 12, b"")
+            sample.version = version
+            assert writing_differs(sample, messages.MetadataResponse(topics=[topic(), *bad[first:]])) is None
+
+
+# ---------------------------------------------------------------- traces
+
+
+def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
+    """Whether the native walk leaves another trace than the interpreter, which has the layout alone."""
+    fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
+    slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
+    nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]
+    return nodes[0] != nodes[1] or fast.to_json() != slow.to_json() or annotate(fast) != annotate(slow)
+
+
+@pytest.mark.slow
+def test_traces_of_damaged_bytes() -> None:
+    random = Random(20)
+    for number in range(2_000):
+        sample = samples()[number % len(samples())]
+        data = damaged(sample, random) if number % 4 else sample.data
+        limits = any_limits(random) if number % 5 == 0 else NO_LIMITS
+        strict = number % 3 > 0
+        assert not trace_differs(
+            sample, data, strict=strict, limits=limits
+        ), f"{sample}: {data.hex()} {strict} {limits}"
+
+
+def test_elements_of_a_fixed_width_are_made_when_looked_at() -> None:
+    data = messages.ListOffsetsRequest(replica_id=1).encode(6)
+    trace = tagwire.trace(messages.ListOffsetsRequest, data, 6)
+    assert trace.root.children[0].value == 1
+    numbers = messages.FetchRequest(
+        forgotten_topics_data=[messages.fetch_request.ForgottenTopic(topic="t", partitions=[5, -6, 7])]
+    ).encode(12)
+    (array,) = [
+        node
+        for node in tagwire.trace(messages.FetchRequest, numbers, 12).root.walk()
+        if node.path.endswith("partitions")
+    ]
+    assert [(each.path[-3:], each.value, each.length) for each in array.children] == [
+        ("[0]", 5, 4),
+        ("[1]", -6, 4),
+        ("[2]", 7, 4),
+    ]
+    assert array.value == 3 and (array.header_length, array.trailer_length) == (1, 0)
+    assert [each.offset for each in array.children] == [array.offset + 1 + 4 * index for index in range(3)]
+    assert array.children[1] in list(array.walk()) and array.children[1] is array.children[1]

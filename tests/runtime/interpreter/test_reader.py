@@ -1,0 +1,284 @@
+"""Reading by layout: what strict and lenient readers take, and where a fault is."""
+
+import struct
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_messages.poll import PollRequest, PollTopic, Rack
+
+from tagwire.errors import DecodeError
+from tagwire.interpreter.reader import LayoutReader, decode
+from tagwire.layout import (
+    COMPACT,
+    INT32,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    Nested,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Varint,
+)
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.field_table import layout_of
+from tagwire.wire.types import WIRE_TYPES
+
+NOTHING = "00000000 00 0000000000000000 2384 00000000"
+"""A PollRequest v0 at its defaults: no topics, not urgent, ratio 0.0, port 9092, no payload."""
+
+FULL = PollRequest(
+    topics=[PollTopic(name="é", topic_id=UUID(int=5), partitions=[1, -1], unknown_tags={4: b"q"}), PollTopic()],
+    urgent=True,
+    ratio=-0.5,
+    max_wait_ms=-1,
+    quota=2**63 - 1,
+    payload=None,
+    snapshot=b"\x00\x01",
+    cursor=Rack(label="c", row=3),
+    reason="",
+    rack=Rack(label="r"),
+    unknown_tags={2: b"weight", 9: b""},
+)
+# Version 2, field by field, by the rules of the released dialect.
+FULL_V2 = " ".join(
+    [
+        "03",  # topics, 2
+        "03 c3a9 " + "00" * 15 + "05 03 00000001 ffffffff 01 04 01 71",
+        "01 " + "00" * 16 + " 01 00",
+        "01 bfe0000000000000 ffffffff 7fffffffffffffff",  # urgent, ratio, max_wait_ms, quota
+        "00 03 0001",  # payload null, snapshot
+        "01 02 63 03 00",  # cursor: present, label, row, its tagged section
+        "04",  # tagged fields, 4
+        "00 01 01",  # reason, 1 byte: empty
+        "01 04 02 72 ff 00",  # rack, 4 bytes: label "r", row -1, its tagged section
+        "02 06 776569676874",  # unknown in this version
+        "09 00",
+    ]
+)
+
+
+def read(version: int, hex_text: str, *, strict: bool = True) -> tuple[PollRequest, LayoutReader]:
+    reader = LayoutReader(layout_of(PollRequest, version), bytes.fromhex(hex_text), strict=strict)
+    return reader.message(whole=True), reader
+
+
+def test_the_defaults() -> None:
+    message, reader = read(0, NOTHING)
+    assert message == PollRequest() and reader.canonical
+
+
+def test_every_kind_of_field() -> None:
+    message, reader = read(2, FULL_V2)
+    assert message == FULL and reader.canonical
+    assert FULL.encode(2) == bytes.fromhex(FULL_V2)
+
+
+def test_fields_of_other_versions_have_their_defaults() -> None:
+    message, _ = read(2, FULL_V2)
+    assert (message.port, message.weight) == (9092, 1.0)
+
+
+def test_views_are_slices_of_the_other_buffer() -> None:
+    data = bytes.fromhex(FULL_V2)
+    value, end = decode(
+        layout_of(PollRequest, 2), data, raw=memoryview(data), whole=True, strict=True, limits=DEFAULT_LIMITS
+    )
+    assert isinstance(value.snapshot, memoryview) and bytes(value.snapshot) == b"\x00\x01" and value == FULL
+    assert end == len(data)
+
+
+def test_an_offset_and_bytes_behind() -> None:
+    layout = layout_of(PollRequest, 0)
+    data = b"\xaa\xbb" + bytes.fromhex(NOTHING) + b"\xcc"
+    assert decode(layout, data, offset=2, whole=False, strict=True, limits=DEFAULT_LIMITS) == (PollRequest(), 21)
+    for offset in (-1, 23):
+        with pytest.raises(DecodeError, match=f"found an offset of {offset}, expected one from 0 to 22"):
+            decode(layout, data, offset=offset, whole=False, strict=True, limits=DEFAULT_LIMITS)
+
+
+BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
+"""PollRequest v2 up to its cursor, 24 bytes: no topics, max_wait_ms -1, quota 2^63 - 1."""
+TAIL = BODY[2:] + "ff "
+"""Behind the topics, up to the tagged section at byte 25: cursor null."""
+
+STATED = "the 3 bytes that tag 0 states to be the value"
+
+FAULTS = [
+    # version, bytes, path, offset, found, expected
+    (0, "000000", "topics", 0, "3 bytes left", "4 bytes"),
+    (0, "ffffffff", "topics", 0, "null", "a value: []PollTopic is not nullable in this version"),
+    (1, "fffffffe", "topics", 0, "length -2", "-1 (null) or more"),
+    (0, "7fffffff" + "00" * 12, "topics", 0, "2147483647 elements", "at most 2 in the 12 bytes left"),
+    (0, "00000001 0003 6162 00000000", "topics[0].partitions", 9, "3 bytes left", "4 bytes"),
+    (0, "00000001 0002 c328 00000000", "topics[0].name", 6, "bytes c3", "UTF-8"),
+    (0, "00000001 ffff 00000000", "topics[0].name", 4, "null", "a value: string is not nullable in this version"),
+    (0, "00000000 02" + "00" * 14, "urgent", 4, "byte 2", "0 or 1"),
+    (0, NOTHING + "00", "", 19, "1 byte after the message", "its end"),
+    (2, "8000", "topics", 0, "varint 0 in 2 bytes", "its shortest form"),
+    (2, "8100", "topics", 0, "varint 1 in 2 bytes", "its shortest form"),
+    (2, "ffffffffff", "topics", 0, "a varint of more than 5 bytes", "at most 5"),
+    (2, "ffffffff0f", "topics", 0, "varint 4294967295", "at most 2147483647"),
+    (2, "ffffffff08", "topics", 0, "varint 2415919103", "at most 2147483647"),
+    (2, "ff", "topics", 1, "0 bytes left", "1 byte"),
+    (2, "02 828002" + "78" * 32769, "topics[0].name", 1, "a string of 32769 bytes", "at most 32767"),
+    (2, BODY + "00", "cursor", 24, "null marker 0", "-1 (null) or 1"),
+    (2, BODY + "fe", "cursor", 24, "null marker -2", "-1 (null) or 1"),
+    (2, "01" + TAIL + "02", "", 25, "2 tagged fields", "at most 0 in the 0 bytes left"),
+    (2, "01" + TAIL + "01 00 05 02", "", 26, "tag 0 of 5 bytes", "at most the 1 byte left"),
+    (2, "01" + TAIL + "02 07 00 07 00", "", 28, "tag 7 after tag 7", "ascending tags"),
+    (2, "01" + TAIL + "02 07 00 00 01 00", "", 28, "tag 0 after tag 7", "ascending tags"),
+    (2, "01" + TAIL + "01 00 03 02 61 62", "reason", 30, "1 byte after the value", STATED),
+    (2, "01" + TAIL + "01 00 01 02 61", "reason", 29, "0 bytes left", "1 byte"),
+    (2, "01" + TAIL + "01 01 03 01 ff", "", 26, "tag 1 of 3 bytes", "at most the 2 bytes left"),
+    (2, "01" + TAIL + "01 01 02 01 ff", "rack", 30, "0 bytes left", "1 byte"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "hex_text", "path", "offset", "found", "expected"), FAULTS)
+def test_strict_readers_say_where_the_fault_is(
+    version: int, hex_text: str, path: str, offset: int, found: str, expected: str
+) -> None:
+    with pytest.raises(DecodeError) as caught:
+        read(version, hex_text)
+    error = caught.value
+    assert (error.path, error.offset, error.found, error.expected) == (path, offset, found, expected)
+    assert (error.message_name, error.version) == ("PollRequest", version)
+
+
+LENIENT = [
+    # bytes of version 2, what Kafka's reader makes of them
+    ("8100" + TAIL + "00", {}),
+    ("01 07" + TAIL[3:] + "00", {"urgent": True}),
+    (BODY + "80 00", {}),
+    (BODY + "05 02 61 01 00 00", {"cursor": Rack(label="a", row=1)}),
+    ("01" + TAIL + "02 07 00 07 01 61", {"unknown_tags": {7: b"a"}}),
+    ("01" + TAIL + "02 00 02 02 61 00 02 02 62", {"reason": "b"}),
+    ("01" + TAIL + "01 00 63 02 61", {"reason": "a"}),
+    ("01" + TAIL + "01 00 00 02 61", {"reason": "a"}),
+    ("01" + TAIL + "ffffffff0f", {}),
+    ("01" + TAIL + "01 00 03 03 c328", {"reason": "\ufffd("}),
+    ("01" + TAIL + "00 aabb", {}),
+    ("01" + TAIL + "02 05 01 61 ffffffff0f 01 61", {"unknown_tags": {5: b"a"}}),
+    ("8080808008" + TAIL + "00", None),
+    ("ffffffff0f" + TAIL + "00", {"topics": None}),
+]
+
+
+@pytest.mark.parametrize(("hex_text", "fields"), LENIENT)
+def test_lenient_readers_take_what_kafka_takes(hex_text: str, fields: dict[str, Any] | None) -> None:
+    with pytest.raises(DecodeError):
+        read(2, hex_text)
+    if fields is None:  # a length of 2^31 - 1 once an int32 has wrapped around: Kafka refuses it too
+        with pytest.raises(DecodeError, match="2147483647 elements"):
+            read(2, hex_text, strict=False)
+        return
+    message, reader = read(2, hex_text, strict=False)
+    assert message == PollRequest(max_wait_ms=-1, quota=2**63 - 1).replace(**fields)
+    assert not reader.canonical
+
+
+def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
+    message, reader = read(1, "fffffffe" + "00" * 27, strict=False)
+    assert message.topics is None and not reader.canonical
+    with pytest.raises(DecodeError):
+        read(0, "fffffffe" + "00" * 27, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("section", "canonical"),
+    [
+        ("00", True),
+        ("01 00 02 02 61", True),
+        ("01 00 01 00", False),  # null is the default of reason: readable, but not written back
+        ("01 01 03 01 ff 00", False),  # and this is the default rack
+        ("01 01 03 01 00 00", True),
+    ],
+)
+def test_a_default_that_was_written_is_not_canonical(section: str, canonical: bool) -> None:
+    message, reader = read(2, "01" + TAIL + section)
+    assert reader.canonical is canonical
+    assert (message.encode(2) == bytes.fromhex("01" + TAIL + section)) is canonical
+
+
+def nullable_tag(data: str, *, strict: bool = True) -> Any:
+    inner = StructLayout("Inner", (Item("a", Fixed(WIRE_TYPES["int8"])),), section=TaggedSection())
+    field = Item("inner", Nested(inner, "uvarint"), default=None, tag=0)
+    layout = Layout("Outer", None, StructLayout("Outer", (), section=TaggedSection((field,))))
+    value, _ = decode(layout, bytes.fromhex(data), whole=True, strict=strict, limits=DEFAULT_LIMITS)
+    return value["inner"]
+
+
+def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
+    assert nullable_tag("01 00 01 00") is None
+    assert nullable_tag("01 00 03 01 07 00") == {"a": 7}
+    with pytest.raises(DecodeError, match="found null marker 2, expected 0"):
+        nullable_tag("01 00 03 02 07 00")
+    assert nullable_tag("01 00 03 02 07 00", strict=False) == {"a": 7}
+    assert nullable_tag("01 00 05 8080808008", strict=False) is None
+
+
+@pytest.mark.parametrize(
+    ("bits", "zigzag", "hex_text", "value"),
+    [
+        (32, True, "ffffffff0f", -(2**31)),
+        (32, False, "ffffffff0f", 2**32 - 1),
+        (64, True, "ffffffffffffffffff01", -(2**63)),
+        (64, False, "ffffffffffffffffff01", 2**64 - 1),
+        (32, False, "ffffffff1f", None),
+        (64, False, "ffffffffffffffffff03", None),
+    ],
+)
+def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | None) -> None:
+    layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
+    data = bytes.fromhex(hex_text)
+    if value is None:
+        with pytest.raises(DecodeError, match=f"expected one of {bits} bits"):
+            decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
+    else:
+        assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == {"x": value}
+
+
+def test_a_signalling_nan_keeps_its_bits() -> None:
+    layout = Layout("f", None, StructLayout("f", (Item("x", Fixed(WIRE_TYPES["float64"])),)))
+    data = bytes.fromhex("7ff0000000000001")
+    value, _ = decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
+    assert struct.pack(">d", value["x"]) == data
+
+
+@given(st.binary(max_size=80), st.integers(0, 3), st.booleans())
+def test_nothing_but_decode_errors_with_a_place(data: bytes, version: int, strict: bool) -> None:
+    reader = LayoutReader(layout_of(PollRequest, version), data, strict=strict)
+    try:
+        message = reader.message(whole=True)
+    except DecodeError as error:
+        assert 0 <= error.offset <= len(data)
+    else:
+        if strict:
+            assert (message.encode(version) == data) == reader.canonical
+        assert message.encoded_size(version) == len(message.encode(version))
+
+
+@given(st.data())
+def test_damaged_bytes(data: st.DataObject) -> None:
+    damaged = bytearray.fromhex(FULL_V2)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    reader = LayoutReader(layout_of(PollRequest, 2), bytes(damaged))
+    try:
+        message = reader.message(whole=True)
+    except DecodeError as error:
+        assert 0 <= error.offset <= len(damaged)
+    else:
+        assert (message.encode(2) == bytes(damaged)) == reader.canonical
+
+
+def test_a_hostile_count_costs_nothing() -> None:
+    element = Nested(StructLayout("E", (Item("s", Sized(WIRE_TYPES["string"], COMPACT, nullable=False)),)))
+    layout = Layout("A", None, StructLayout("A", (Item("x", Array(element, INT32, nullable=False)),)))
+    with pytest.raises(DecodeError, match="2147483647 elements, expected at most 1 in the 1 byte left"):
+        decode(layout, bytes.fromhex("7fffffff 01"), whole=True, strict=True, limits=DEFAULT_LIMITS)

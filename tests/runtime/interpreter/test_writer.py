@@ -1,0 +1,192 @@
+"""Writing by layout: what a version can't carry, and the path of it."""
+
+import struct
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_messages.poll import PollRequest, PollTopic, Rack
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.writer import encode, encoded_size
+from tagwire.layout import INT16, Fixed, Item, Layout, Sized, StructLayout, TaggedSection, Varint
+from tagwire.message.field_table import layout_of
+from tagwire.wire.types import WIRE_TYPES
+
+REFUSALS = [
+    # version, fields, path, words
+    (0, {"quota": 1}, "quota", "is 1, which this version can't carry; only the default, 0, is possible here"),
+    (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't carry"),
+    (0, {"rack": Rack(row=1)}, "rack", "can't carry"),
+    (2, {"weight": 2.0}, "weight", "can't carry"),
+    (2, {"weight": float("nan")}, "weight", "is nan, which"),
+    (0, {"topics": None}, "topics", "is None, but it is not nullable in this version"),
+    (1, {"payload": None}, "payload", "is None, but it is not nullable"),
+    (2, {"topics": [PollTopic(name=None)]}, "topics[0].name", "is None"),
+    (1, {"unknown_tags": {1: b""}}, "unknown_tags", "this version has no tagged fields"),
+    (1, {"topics": [PollTopic(), PollTopic(unknown_tags={5: b"x"})]}, "topics[1].unknown_tags", "no tagged fields"),
+    (2, {"unknown_tags": {1: b""}}, "unknown_tags", "tag 1 is the field rack in this version; set that instead"),
+    (2, {"unknown_tags": {-1: b""}}, "unknown_tags", "-1 is no tag: an int from 0 to 2147483647"),
+    (2, {"unknown_tags": {2**31: b""}}, "unknown_tags", "is no tag"),
+    (2, {"unknown_tags": {True: b""}}, "unknown_tags", "True is no tag"),
+    (2, {"unknown_tags": {"5": b""}}, "unknown_tags", "'5' is no tag"),
+    (2, {"unknown_tags": {5: "text"}}, "unknown_tags", "'text' is no bytes-like object"),
+    (2, {"unknown_tags": [5]}, "unknown_tags", "is no mapping of tags to bytes"),
+    (0, {"port": 65536}, "port", "65536 is no uint16: an int from 0 to 65535"),
+    (0, {"port": -1}, "port", "-1 is no uint16"),
+    (1, {"max_wait_ms": 2**31}, "max_wait_ms", "is no int32"),
+    (1, {"max_wait_ms": "5"}, "max_wait_ms", "'5' is no int32"),
+    (1, {"max_wait_ms": 5.0}, "max_wait_ms", "5.0 is no int32"),
+    (1, {"quota": 10**5000}, "quota", "an int of 16610 bits is no int64"),
+    (0, {"urgent": 2}, "urgent", "2 is no bool"),
+    (0, {"urgent": []}, "urgent", "() is no bool"),
+    (0, {"ratio": "1"}, "ratio", "'1' is no float64"),
+    (0, {"ratio": 10**400}, "ratio", "is no float64"),
+    (0, {"payload": "text"}, "payload", "'text' is no bytes-like object"),
+    (0, {"topics": 3}, "topics", "3 is no tuple or list of PollTopic"),
+    (0, {"topics": ["a"]}, "topics[0]", "'a' is no PollTopic"),
+    (0, {"topics": [PollTopic(name=5)]}, "topics[0].name", "5 is no str"),  # type: ignore[arg-type]
+    (0, {"topics": [PollTopic(name="x" * 32768)]}, "topics[0].name", "takes 32768 bytes; a string here has at most"),
+    (2, {"topics": [PollTopic(name="é" * 16384)]}, "topics[0].name", "takes 32768 bytes"),
+    (0, {"topics": [PollTopic(name="a\ud800")]}, "topics[0].name", "character 1 is the lone surrogate"),
+    (2, {"topics": [PollTopic(topic_id="x")]}, "topics[0].topic_id", "'x' is no uuid: a UUID"),  # type: ignore[arg-type]
+    (0, {"topics": [PollTopic(partitions=[0, 2**31])]}, "topics[0].partitions[1]", "is no int32"),
+    (2, {"rack": Rack(row=200)}, "rack.row", "200 is no int8: an int from -128 to 127"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "fields", "path", "words"), REFUSALS)
+def test_values_that_a_version_can_not_carry(version: int, fields: dict[str, Any], path: str, words: str) -> None:
+    message = PollRequest()
+    for name, value in fields.items():
+        setattr(message, name, value)
+    for call in (encode, encoded_size):
+        with pytest.raises(EncodeError) as caught:
+            call(layout_of(PollRequest, version), message)
+        assert (caught.value.path, caught.value.version, caught.value.message_name) == (path, version, "PollRequest")
+        assert words in caught.value.reason
+        assert path in str(caught.value) and len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", ["ab", b"ab", memoryview(b"ab")])
+def test_text_and_bytes_are_no_arrays(value: Any) -> None:
+    topic = PollTopic()
+    topic.partitions = value
+    with pytest.raises(EncodeError, match="is no tuple or list of int32"):
+        encode(layout_of(PollRequest, 0), PollRequest(topics=[topic]))
+
+
+def test_ignorable_values_are_dropped() -> None:
+    message = PollRequest(max_wait_ms=7, reason="because", topics=[PollTopic(topic_id=UUID(int=1))])
+    assert encode(layout_of(PollRequest, 0), message) == encode(
+        layout_of(PollRequest, 0), PollRequest(topics=[PollTopic()])
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "section"),
+    [
+        ({}, "00"),
+        ({"weight": 1.0}, "00"),
+        ({"weight": 2.0}, "01 02 08 4000000000000000"),
+        ({"weight": float("nan")}, "01 02 08 7ff8000000000000"),
+        ({"reason": ""}, "01 00 01 01"),
+        ({"rack": Rack()}, "00"),
+        ({"rack": Rack(unknown_tags={0: b""})}, "01 01 05 01 ff 01 00 00"),
+        ({"unknown_tags": {300: b"z", 3: b""}, "reason": "a"}, "03 00 02 02 61 03 00 ac02 01 7a"),
+    ],
+)
+def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], section: str) -> None:
+    plain = encode(layout_of(PollRequest, 3), PollRequest())
+    assert encode(layout_of(PollRequest, 3), PollRequest(**fields)) == plain[:-1] + bytes.fromhex(section)
+
+
+def test_minus_zero_is_zero_for_a_default_as_in_java() -> None:
+    layout = Layout(
+        "f",
+        None,
+        StructLayout("f", (), section=TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=0.0, tag=0),))),
+    )
+    assert encode(layout, {"x": -0.0}) == b"\x00"
+
+
+@pytest.mark.parametrize(
+    ("bits", "zigzag", "bad"), [(32, True, 2**31), (32, False, -1), (64, False, 2**64), (64, True, "1")]
+)
+def test_varints_hold_their_bits(bits: int, zigzag: bool, bad: Any) -> None:
+    layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
+    with pytest.raises(EncodeError, match=r"is no u?var(int|long): an int from"):
+        encode(layout, {"x": bad})
+
+
+def test_dicts_of_structs_without_a_class() -> None:
+    text = Sized(WIRE_TYPES["string"], INT16, nullable=False)
+    layout = Layout("d", None, StructLayout("d", (Item("name", text, default="n"),)))
+    assert encode(layout, {}) == bytes.fromhex("0001 6e")
+    with pytest.raises(EncodeError, match=r"d has no field 'nmae'; did you mean 'name'\?"):
+        encode(layout, {"nmae": "x"})
+    with pytest.raises(EncodeError, match="is no mapping of field names"):
+        encode(layout, 5)
+    with pytest.raises(EncodeError, match="no tagged fields") as caught:
+        encode(layout, {"unknown_tags": {1: b"x"}})
+    assert caught.value.path == "unknown_tags"
+
+
+TOPICS = st.lists(
+    st.builds(
+        PollTopic,
+        name=st.text(max_size=200),
+        topic_id=st.uuids(),
+        partitions=st.lists(st.integers(-(2**31), 2**31 - 1), max_size=130),
+        unknown_tags=st.dictionaries(st.integers(0, 2**31 - 1), st.binary(max_size=200), max_size=3),
+    ),
+    max_size=3,
+)
+
+
+@given(
+    st.builds(
+        PollRequest,
+        topics=st.none() | TOPICS,
+        urgent=st.booleans(),
+        ratio=st.floats(),
+        quota=st.integers(-(2**63), 2**63 - 1),
+        payload=st.none() | st.binary(),
+        cursor=st.none() | st.builds(Rack, label=st.text(max_size=130)),
+        reason=st.none() | st.text(),
+        rack=st.builds(Rack, label=st.text(max_size=130), row=st.integers(-128, 127)),
+        unknown_tags=st.dictionaries(st.integers(3, 2**31 - 1), st.binary(max_size=20), max_size=3),
+    )
+)
+def test_round_trips_and_sizes(message: PollRequest) -> None:
+    data = message.encode(2)
+    assert message.encoded_size(2) == len(data)
+    assert PollRequest.decode(data, 2) == message
+    is_plain = not message.unknown_tags and not message.quota and message.payload is not None and not message.cursor
+    if not is_plain:
+        with pytest.raises(EncodeError):
+            message.encode(0)
+
+
+def test_bytes_are_not_bound_like_strings() -> None:
+    message = PollRequest(payload=b"x" * 40000)
+    for version in (0, 2):
+        assert PollRequest.decode(message.encode(version), version) == message
+
+
+@pytest.mark.parametrize("size", [126, 127, 128, 16382, 16383, 16384])
+def test_sizes_where_a_varint_grows(size: int) -> None:
+    for message in (
+        PollRequest(reason="x" * size),
+        PollRequest(rack=Rack(label="x" * size)),
+        PollRequest(payload=b"x" * size),
+    ):
+        data = message.encode(2)
+        assert message.encoded_size(2) == len(data)
+        assert PollRequest.decode(data, 2) == message
+
+
+def test_wire_floats() -> None:
+    assert encode(layout_of(PollRequest, 0), PollRequest(ratio=1))[5:13] == struct.pack(">d", 1.0)

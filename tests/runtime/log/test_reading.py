@@ -1,0 +1,322 @@
+"""Segments and partitions of real brokers, read as Kafka reads them; ends, gaps and leftovers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tagwire import log
+from tagwire.log.scan import Scan
+from tagwire.records import FormatError, Record, build
+from tagwire.wire.checksums import checksum
+
+PARTITIONS = (
+    "kafka0.8/alpha-b0.8-compact-none-0",
+    "kafka0.8/__consumer_offsets-0",
+    "kafka0.9/__consumer_offsets-0",
+    "kafka0.11/alpha-b0.11-compact-gzip-0",
+    "kafka28/__transaction_state-1",
+    "kafka28/alpha-m0-segs-0",
+    "kafka28/alpha-m1-compact-lz4-0",
+    "kafka28/alpha-upgrade2-0",
+    "kafka4/__cluster_metadata-0",
+    "kafka4/__consumer_offsets-1",
+    "kafka4/__share_group_state-1",
+    "kafka4/__transaction_state-0",
+    "kafka4/alpha-compact-horizon-0",
+    "kafka4/alpha-compact-txn-0",
+    "kafka4/alpha-delrec-0",
+    "kafka4/alpha-txn-many-0",
+)
+Truth = dict[str, list[dict[str, Any]]]
+CopyOf = Callable[[str], Path]
+
+
+def from_hex(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_as_kafka_reads_it(name: str, logs: Path, truth: Truth) -> None:
+    batches = list(log.read(logs / name))
+    assert len(batches) == len(truth[name])
+    for batch, row in zip(batches, truth[name], strict=True):
+        assert (batch.base_offset, batch.last_offset) == (row["batch"]["baseOffset"], row["batch"]["lastOffset"])
+        for record, said in zip(batch, row["records"], strict=True):
+            assert (record.offset, record.timestamp) == (said["offset"], said["timestamp"])
+            assert (record.key, record.value) == (from_hex(said["key"]), from_hex(said["value"]))
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_from_every_offset_on(name: str, logs: Path, truth: Truth) -> None:
+    ends = [(row["batch"]["baseOffset"], row["batch"]["lastOffset"]) for row in truth[name]]
+    wanted = {0, *(last for _, last in ends[:: max(1, len(ends) // 10)]), ends[-1][1], ends[-1][1] + 1}
+    for offset in sorted(wanted | {each + 1 for each in wanted}):
+        found = [batch.base_offset for batch in log.read(logs / name, offset)]
+        assert found == [base for base, last in ends if last >= offset], offset
+
+
+@pytest.mark.parametrize("index", [b"", b"\0\0\0\x7f\0\0\x02\0", b"\0\0\0\x01\x7f\xff\xff\xff", b"half"])
+def test_a_damaged_index_hides_nothing(index: bytes, copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-upgrade2-0")
+    (folder / "00000000000000000000.index").write_bytes(index)
+    assert next(iter(log.read(folder, 200))).last_offset >= 200
+    (folder / "00000000000000000000.index").unlink()
+    assert next(iter(log.read(folder, 200))).last_offset >= 200
+
+
+def test_a_segment_alone(logs: Path, tmp_path: Path) -> None:
+    segment = logs / "kafka28" / "alpha-m0-segs-0" / "00000000000000000091.log"
+    batches = list(log.read(segment))
+    assert batches[0].base_offset == 91 and log.Segment(segment).base_offset == 91
+    other = tmp_path / "some bytes"
+    other.write_bytes(segment.read_bytes())
+    assert next(batch.base_offset for batch in log.read(other, 200)) <= 200
+    assert log.Segment(other).base_offset is None and log.Segment(other).offset_index is None
+
+
+def test_snapshots_of_metadata(logs: Path) -> None:
+    (snapshot,) = log.Partition(logs / "kafka4" / "__cluster_metadata-0").metadata_snapshots
+    kinds = [batch.is_control for batch in log.read(snapshot.path)]
+    assert kinds[0] and kinds[-1] and not all(kinds)
+
+
+def test_nothing_in_it(logs: Path) -> None:
+    assert list(log.read(logs / "kafka4" / "alpha-empty-0")) == []
+    assert log.Partition(logs / "kafka4" / "alpha-empty-0").segments[0].end_offset() is None
+
+
+@pytest.mark.parametrize("zeros", [1, 16, 17, 70_000])
+def test_zeros_to_the_end_are_the_end(zeros: int, copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-upgrade2-0")
+    segment = folder / "00000000000000000000.log"
+    count = len(list(log.read(folder)))
+    segment.write_bytes(segment.read_bytes() + bytes(zeros))
+    assert len(list(log.read(folder))) == count
+    segment.write_bytes(segment.read_bytes() + b"\1")
+    with pytest.raises(log.LogError):
+        list(log.read(folder))
+
+
+@pytest.mark.parametrize("cut", [1, 30, 60])
+def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-upgrade2-0")
+    segment = folder / "00000000000000000000.log"
+    data = segment.read_bytes()
+    count, position = len(list(log.read(folder))), [at for at, _ in log.Segment(segment).placed_batches()][-1]
+    segment.write_bytes(data[:-cut])
+    with pytest.raises(
+        log.LogError, match=f"00000000000000000000.log: log: byte {position}: found a batch of"
+    ) as caught:
+        list(log.read(folder))
+    assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
+    assert len(list(log.read(folder, partial=True))) == count - 1
+    for where in (folder, segment):  # from an offset on that none has any more
+        assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
+        with pytest.raises(log.LogError) as behind:
+            list(log.read(where, start_offset=1 << 40))
+        assert (behind.value.rule, behind.value.offset) == ("TWL101", position)
+
+
+def test_only_the_last_segment_may_be_cut_off(copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-m0-segs-0")
+    first = folder / "00000000000000000000.log"
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(log.LogError):
+        list(log.read(folder, partial=True))
+
+
+def test_the_start_of_the_log_counts_when_it_is_asked_for(logs: Path) -> None:
+    folder = logs / "kafka4" / "alpha-delrec-0"
+    assert log.Partition(folder).log_start_offset == 77
+    assert next(log.read(folder)).base_offset == 60
+    assert next(log.read(folder, from_log_start=True)).last_offset >= 77
+    assert next(log.read(folder, 100, from_log_start=True)).last_offset >= 100
+
+
+def test_formats_of_proposals(tmp_path: Path) -> None:
+    for format in ("v3", "v3-zigzag", "kip82-int", "kip82-str", "kip87"):
+        sets = [build([Record(n, 300 + n, b"k", b"v" * n)], format).encode() for n in (5, 6, 7)]
+        path = tmp_path / f"{format}.log"
+        path.write_bytes(b"".join(sets) + bytes(40))
+        assert [record.offset for batch in log.read(path, format=format) for record in batch] == [5, 6, 7]
+        assert next(batch.base_offset for batch in log.read(path, 6, format)) == 6
+        path.write_bytes(b"".join(sets)[:-1])
+        with pytest.raises(log.LogError) as caught:
+            list(log.read(path, format=format))
+        assert caught.value.rule == "TWL101"
+    path = tmp_path / "v3.log"
+    path.write_bytes(build([Record(5, 300, b"k", b"v")], "v3").encode())
+    assert [batch.format for batch in log.read(path)] == ["v3"]
+
+
+@pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
+def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
+    """Byte 16, which is the magic byte of older formats, is one of v3's checksum in batches of that length."""
+    batches = []
+    for base, count in ((0, 100), (100, 4), (104, 3)):
+        records = [
+            Record(offset, 1000 + offset - base, b"k", b"%d" % number * 50) for offset in range(base, base + count)
+        ]
+        batches.append(build(records, "v3").encode())
+    assert batches[1][16] == byte
+    path = tmp_path / "o-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(batches))
+    assert [place.last_offset for place in Scan(str(path), path.read_bytes()).places()] == [99, 103, 106]
+    for offset in (100, 101, 102, 103, 104):
+        assert [batch.base_offset for batch in log.read(path.parent, offset)] == [100, 104][offset > 103 :]
+        found = [row for each in log.columns(path.parent, ["offset"], start_offset=offset) for row in offsets_of(each)]
+        assert found == list(range(offset, 107))
+
+
+def offsets_of(columns: Any) -> list[int]:
+    rows: list[int] = pa.record_batch(columns).column(0).to_pylist()
+    return rows
+
+
+# ---------------------------------------------------------------- what counts in a folder
+
+
+def rename(folder: Path, offset: int, state: str) -> None:
+    for path in folder.glob(f"{offset:020}.*"):
+        if path.suffix != ".snapshot":
+            path.rename(f"{path}.{state}")
+
+
+def bases(folder: Path) -> list[int | None]:
+    return [segment.base_offset for segment in log.Partition(folder).segments]
+
+
+def test_deleted_and_cleaned_segments_do_not_count(copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-m0-segs-0")
+    assert bases(folder) == [0, 91, 251, 381] and log.Partition(folder).leftovers == ()
+    rename(folder, 0, "deleted")
+    rename(folder, 381, "cleaned")
+    assert bases(folder) == [91, 251] and len(log.Partition(folder).leftovers) == 6
+    assert next(log.read(folder / "00000000000000000000.log.deleted")).base_offset == 0
+
+
+def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: CopyOf) -> None:
+    folder = copy_of("kafka28/alpha-m0-segs-0")
+    whole = b"".join((folder / f"{base:020}.log").read_bytes() for base in (0, 91))
+    (folder / "00000000000000000000.log.swap").write_bytes(whole)
+    offsets = [record.offset for batch in log.read(folder) for record in batch]
+    assert bases(folder) == [0, 251, 381] and offsets == list(range(400))
+    assert {path.name for path in log.Partition(folder).leftovers} >= {f"{base:020}.log" for base in (0, 91)}
+    (folder / "00000000000000000000.log.cleaned").touch()
+    assert bases(folder) == [0, 91, 251, 381]
+
+
+def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
+    """They have the id of the copy in their names, as have their indexes; of two copies the longer counts."""
+    folder = copy_of("kafka28/alpha-m0-segs-0")
+    offsets = [record.offset for batch in log.read(folder) for record in batch]
+    for path in folder.iterdir():
+        if path.name.startswith("0" * 10):
+            path.rename(folder / f"{path.name.partition('.')[0]}-u7nQ6ZwPTuyz3Aqdmha0Tw{path.suffix}")
+    (folder / f"{91:020}-_BROKEN_OFF_COPY_-aAzZ.log").write_bytes(b"")
+    assert bases(folder) == [0, 91, 251, 381]
+    assert [record.offset for batch in log.read(folder) for record in batch] == offsets
+    assert all(segment.offset_index is not None for segment in log.Partition(folder).segments)
+
+
+# ---------------------------------------------------------------- paths
+
+
+def test_what_is_no_log(logs: Path, tmp_path: Path) -> None:
+    for path, sentence in (
+        (tmp_path / "missing", "there is no such file"),
+        (tmp_path, "there is no segment in it"),
+        (logs / "kafka4", "there is no segment in it"),
+    ):
+        with pytest.raises(log.LogPathError, match=sentence):
+            log.read(path)
+    with pytest.raises(log.LogPathError, match="there is no such folder"):
+        log.LogDirectory(tmp_path / "missing")
+    with pytest.raises(log.LogPathError, match="can't be read"):
+        log.Partition(tmp_path / "missing")
+    with pytest.raises(FormatError, match="no record format"):
+        log.read(logs / "kafka4" / "alpha-empty-0", format="v22")
+
+
+def found_below(path: Path) -> list[str]:
+    return [each.path.relative_to(path).as_posix() for each in log.find_partitions(path)]
+
+
+def test_a_folder_of_logs_may_have_the_name_of_a_partition(tmp_path: Path) -> None:
+    names = ["data-0/kafka-log0/orders-0", "empty-7", "kafka-logs-1/orders-0", "kafka-logs-1/orders-1"]
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "empty-7" / ".snapshot").mkdir()
+    assert found_below(tmp_path) == names
+    assert found_below(tmp_path / "data-0") == ["kafka-log0/orders-0"]
+    assert len(log.LogDirectory(tmp_path / "kafka-logs-1").partitions) == 2
+
+
+def test_links_between_folders_find_nothing_twice(tmp_path: Path) -> None:
+    for name in ("kafka/orders-0", "kafka/disk/orders-1", "other/orders-2"):
+        (tmp_path / name).mkdir(parents=True)
+    root = tmp_path / "kafka"
+    links = {"again": root / "disk", "current": root, "up": tmp_path, "out": tmp_path / "other"}
+    try:
+        for name, target in links.items():
+            (root / name).symlink_to(target)
+        (tmp_path / "other" / "itself").symlink_to(tmp_path / "other")
+    except OSError:
+        pytest.skip("this system makes no links")
+    assert found_below(root) == ["disk/orders-1", "orders-0", "out/orders-2"]
+    (tmp_path / "link").symlink_to(root)
+    assert found_below(tmp_path / "link") == ["disk/orders-1", "orders-0", "out/orders-2"]
+
+
+def test_a_folder_of_logs(logs: Path) -> None:
+    folder = log.LogDirectory(logs / "kafka4")
+    names = [(each.topic, each.partition) for each in folder.partitions]
+    assert names == sorted(names, key=lambda name: f"{name[0]}-{name[1]}") and ("alpha-delrec", 0) in names
+    assert folder.broker["node.id"] == "1" and folder.was_stopped_cleanly
+    assert folder.log_start_offsets["alpha-delrec", 0] == 77  # type: ignore[index]
+    assert folder.recovery_points and folder.high_watermarks and folder.cleaner_offsets
+    old = log.LogDirectory(logs / "kafka0.8")
+    assert old.broker == {} and old.log_start_offsets == {}
+    assert len(list(log.find_partitions(logs))) == 17
+
+
+def test_what_stands_beside_segments(logs: Path) -> None:
+    partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
+    segment = partition.segments[1]
+    assert segment.offset_index is not None and segment.time_index is not None
+    assert next(iter(segment.offset_index)).offset > 14 and len(segment.time_index[0:2]) == 2
+    assert segment.time_index.offset(segment.time_index[0].timestamp) == segment.base_offset
+    assert segment.time_index.offset(segment.time_index[0].timestamp + 1) == segment.time_index[0].offset
+    assert len(segment.aborted_transactions) == 10
+    assert partition.leader_epochs[0] == (0, 0) and partition.topic_id is not None
+    (entry,) = partition.producer_snapshots[14]
+    assert entry.last_offset < 14 and entry.producer_id > 0
+
+
+def test_a_fault_in_a_record_says_where_in_the_file_it_is(tmp_path: Path) -> None:
+    """Under a checksum that agrees, as a producer may have written it."""
+    whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
+    batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
+    batch[61] = 0x70  # the length of its record
+    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(whole + batch)
+    for read in (log.read(path), log.read(tmp_path), log.Segment(path).batches()):
+        first, second = read
+        assert len(list(first)) == 1 and list(first) == list(first)
+        with pytest.raises(log.LogError) as caught:
+            list(second)
+        assert (caught.value.file, caught.value.rule) == (str(path), "TWL106")
+        assert len(whole) + 61 <= caught.value.offset <= len(whole) + 62
+        assert caught.value.path.startswith("records")
+    batch[57:61] = (1 << 30).to_bytes(4, "big")
+    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
+    path.write_bytes(whole + batch)
+    *_, second = log.read(path)
+    with pytest.raises(log.LogError) as caught:
+        len(second)
+    assert caught.value.offset >= len(whole)

@@ -1,0 +1,263 @@
+"""Which engine runs, what a class gets from it, and what the native one leaves to the pure one."""
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from native_engine import native
+
+import tagwire
+import tagwire_messages as messages
+from tagwire.message.binding import FirstUse
+from tagwire.message.engines import DisagreementError, native_obstacle, python_serializer, serializer_of
+from tagwire.message.field_table import FieldRow
+from tagwire.message.serializer import LayoutSerializer, Serializer
+from tagwire.versions import Versions
+from tagwire.wire.unknown_tags import NO_TAGS
+
+in_use = pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+CALLS = ("decode", "decode_from", "encode", "encoded_size")
+
+
+def test_the_environment_forces_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", "python")
+    assert tagwire.engine() == "python"
+    monkeypatch.setenv("TAGWIRE_ENGINE", "rust")
+    with pytest.raises(tagwire.EngineError, match="TAGWIRE_ENGINE is 'rust'; 'native' or 'python' was expected"):
+        tagwire.engine()
+
+
+def test_an_engine_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tagwire._engine", None)
+    monkeypatch.delenv("TAGWIRE_ENGINE", raising=False)
+    assert tagwire.engine() == "python"
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+    with pytest.raises(tagwire.EngineError, match="this installation has no native engine"):
+        tagwire.engine()
+
+
+@native
+def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wanted in ("", "native"):
+        monkeypatch.setenv("TAGWIRE_ENGINE", wanted)
+        assert tagwire.engine() == "native"
+
+
+# ---------------------------------------------------------------- the calls of a class
+
+
+def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **members: Any) -> Any:
+    """A message class that nobody has used yet."""
+    return type("Fresh", (base,), {"__slots__": (), **members})
+
+
+@in_use
+@pytest.mark.parametrize("name", CALLS)
+def test_the_first_look_binds_what_is_no_python(name: str) -> None:
+    cls = fresh_class()
+    call = getattr(cls, name)
+    assert not inspect.isfunction(call) and not inspect.ismethod(call)
+    assert all(name in vars(cls) and not isinstance(vars(cls)[name], FirstUse) for name in CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_take_the_same_arguments_by_name_in_both_engines(name: str) -> None:
+    pure = inspect.signature(getattr(tagwire.Message, name)).parameters
+    ours = inspect.signature(getattr(fresh_class(), name)).parameters
+    assert [(each.name, each.kind) for each in pure.values() if each.name not in ("self", "cls")] == [
+        (each.name, each.kind) for each in ours.values() if each.name != "self"
+    ]
+
+
+def test_every_argument_may_be_named() -> None:
+    cls = messages.HeartbeatResponse
+    message = cls(error_code=3)
+    data = message.encode(version=4)
+    assert message.encoded_size(version=4) == len(data)
+    assert cls.decode(data=data, version=4, strict=True, views=False, limits=tagwire.Limits(), gc=False) == message
+    assert cls.decode_from(data=data, version=4, offset=0, gc=False) == (message, len(data))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cls, m: m.encode(),
+        lambda cls, m: m.encode(4, 5),
+        lambda cls, m: m.encode(4, version=4),
+        lambda cls, m: m.encode(number=4),
+        lambda cls, m: m.encoded_size(),
+        lambda cls, m: cls.decode(b""),
+        lambda cls, m: cls.decode(b"", 4, True),
+        lambda cls, m: cls.decode(b"", 4, depth=3),
+        lambda cls, m: cls.encode(5, 4),
+        lambda cls, m: m.encode([]),
+        lambda cls, m: cls.decode("text", 4),
+        lambda cls, m: cls.decode(None, 4),
+    ],
+)
+def test_wrong_calls_are_type_errors(call: Callable[[Any, Any], object]) -> None:
+    cls = messages.HeartbeatResponse
+    with pytest.raises((TypeError, AttributeError)):
+        call(cls, cls())
+
+
+@pytest.mark.parametrize("version", [-1, 5, 2**31, 2**70, -(2**70), 1.5, "4", None])
+def test_versions_that_are_not_there(version: Any) -> None:
+    cls = messages.HeartbeatResponse
+    for call in (lambda: cls().encode(version), lambda: cls().encoded_size(version), lambda: cls.decode(b"", version)):
+        with pytest.raises(tagwire.UnsupportedVersionError if isinstance(version, int) else Exception):
+            call()
+
+
+def test_a_class_below_another_has_calls_of_its_own() -> None:
+    """Whether it is made before the other one's calls are bound, or after."""
+    parent = fresh_class()
+    early = fresh_class(parent)
+    data = parent().encode(4)
+    late = fresh_class(parent)
+    for cls in (parent, early, late):
+        assert type(cls.decode(data, 4)) is cls
+        assert cls().encode(4) == data
+
+
+def test_a_call_that_a_class_has_written_itself_stays() -> None:
+    def encode(self: Any, version: int) -> bytes:
+        return b"mine"
+
+    parent = fresh_class(encode=encode)
+    child = fresh_class(parent)
+    for cls in (parent, child):
+        assert cls().encode(4) == b"mine"
+        assert cls().encoded_size(4) == 7
+
+
+def test_serializers_have_the_same_interface() -> None:
+    cls = messages.HeartbeatResponse
+    for serializer in (cls.serializer(4), serializer_of(cls, 4), python_serializer(cls, 4)):
+        data = serializer.encode(cls(error_code=3))
+        assert serializer.encoded_size(cls(error_code=3)) == len(data)
+        assert serializer.decode(data, strict=True, views=True) == cls(error_code=3)
+        assert serializer.decode_from(b"x" + data, 1) == (cls(error_code=3), 1 + len(data))
+        assert (serializer.MESSAGE, serializer.VERSION, str(serializer.layout())) == (cls, 4, "HeartbeatResponse v4")
+
+
+def test_gc_false_hides_objects_from_the_collector() -> None:
+    import gc
+
+    message = messages.OffsetCommitRequest(
+        topics=[
+            messages.offset_commit_request.OffsetCommitRequestTopic(
+                partitions=[messages.offset_commit_request.OffsetCommitRequestPartition()]
+            )
+        ]
+    )
+    data = message.encode(8)
+    for hidden in (False, True):
+        decoded = messages.OffsetCommitRequest.decode(data, 8, gc=not hidden)
+        topic = decoded.topics[0]
+        tracked = [gc.is_tracked(each) for each in (decoded, decoded.topics, topic, topic.partitions[0])]
+        assert decoded == message
+        assert tracked == [not (hidden and tagwire.engine() == "native")] * 4
+
+
+registry = messages.registry
+KEY = messages.OffsetCommitKey(group="g", topic="t")
+REQUEST = registry.encode_request(messages.HeartbeatRequest(), 4)
+FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
+    "request": lambda **how: registry.decode_request(REQUEST, **how),
+    "header": lambda **how: tagwire.Frame(None, registry.decode_header(REQUEST, **how)[0], 2),
+    "response": lambda **how: registry.decode_response(
+        registry.encode_response(messages.HeartbeatResponse(), 4), 12, 4, **how
+    ),
+    "fallback": lambda **how: registry.decode_response(
+        registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0), 18, 4, **how
+    ),
+    "key": lambda **how: registry.decode_record(registry.encode_record(KEY, 0), "group", **how),
+    "value": lambda **how: registry.decode_record(
+        registry.encode_record(messages.OffsetCommitValue(), 3), "group", KEY, **how
+    ),
+    "metadata": lambda **how: registry.decode_record(
+        registry.encode_record(messages.BrokerRegistrationChangeRecord(), 0), "cluster", **how
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
+    import gc
+
+    frames = [FRAMES[kind](gc=choice) for choice in (True, False)]
+    assert frames[0] == frames[1] == FRAMES[kind]()
+    for frame, tracked in zip(frames, (True, tagwire.engine() != "native"), strict=True):
+        parts = [each for each in (frame.header, frame.message) if each is not None]
+        assert [gc.is_tracked(each) for each in parts] == [tracked] * len(parts)
+
+
+# ---------------------------------------------------------------- when the engines disagree
+
+
+@in_use
+def test_a_disagreement_is_no_secret() -> None:
+    """The second look at a value may see another one: then the error says what else could be."""
+
+    class Fickle:
+        calls = 0
+
+        def __index__(self) -> int:
+            self.calls += 1
+            return 1 << 80 if self.calls == 1 else 1
+
+    message = messages.HeartbeatResponse(error_code=Fickle())  # type: ignore[arg-type]
+    with pytest.raises(DisagreementError, match=r"HeartbeatResponse v4: the native engine refused a HeartbeatResponse"):
+        message.encode(4)
+    message.error_code = Fickle()  # type: ignore[assignment]
+    with pytest.raises(DisagreementError):
+        message.encoded_size(4)
+
+
+@in_use
+def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagwire.interpreter import fault_places, reader
+
+    cls = messages.HeartbeatResponse
+    monkeypatch.setattr(fault_places, "refuse_bytes", lambda *_: None)
+    monkeypatch.setattr(reader, "decode", lambda *_, **__: (cls(), 0))
+    with pytest.raises(DisagreementError, match="refused 1 bytes from 0 on, but the interpreter accepts"):
+        cls.decode(b"x", 4)
+    assert cls.decode(b"x", 4, strict=False) == cls(), "what only lenient readers take is no disagreement"
+
+
+# ---------------------------------------------------------------- classes by hand
+
+
+class ByHand(tagwire.Message):
+    """A message class without generated serializers, whose objects the native engine can't make."""
+
+    __slots__ = ("number", "unknown_tags")
+    NAME = "ByHand"
+    VERSIONS = Versions(0, 1)
+    FIELDS = (FieldRow("number", "Number", "int8", "0+", default=0),)
+
+    def __init__(self, *, number: int = 0, unknown_tags: Any = NO_TAGS) -> None:
+        self.number = number
+        self.unknown_tags = unknown_tags
+
+    def __setattr__(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+
+def test_a_class_that_the_engine_leaves_works_all_the_same() -> None:
+    assert ByHand(number=7).encode(1) == b"\x07"
+    assert ByHand(number=7).encoded_size(1) == 1
+    assert ByHand.decode(b"\x07", 1, gc=False) == ByHand(number=7)
+    assert ByHand.decode_from(b"x\x07", 1, 1) == (ByHand(number=7), 2)
+    with pytest.raises(tagwire.DecodeError):
+        ByHand.decode(b"", 1)
+    with pytest.raises(tagwire.EncodeError):
+        ByHand(number=300).encode(1)
+    serializer: Any = ByHand.serializer(1)
+    assert issubclass(serializer, LayoutSerializer) and issubclass(serializer, Serializer)
+    expected = "ByHand has a __setattr__ of its own" if tagwire.engine() == "native" else ""
+    assert native_obstacle(ByHand, 1) == expected

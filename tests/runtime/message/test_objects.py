@@ -1,0 +1,300 @@
+"""Objects of data classes, as the native engine constructs, compares, shows and copies them: as Python does."""
+
+import copy
+import gc
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from native_engine import native
+
+import tagwire
+from tagwire import Struct
+from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
+from tagwire_messages.fetch_request import FetchPartition, ReplicaState
+from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
+
+Partition: Any = MetadataResponsePartition  # its arguments are wrong on purpose
+Topic: Any = MetadataResponseTopic
+FACTS = Path(__file__).with_name("object_facts.py")
+
+
+def facts(engine: str) -> list[str]:
+    environment = {**os.environ, "TAGWIRE_ENGINE": engine, "PYTHONPATH": str(FACTS.parents[1])}
+    run = subprocess.run([sys.executable, str(FACTS)], env=environment, capture_output=True, text=True, check=True)
+    first, *lines = run.stdout.splitlines()
+    assert first == f"engine {engine}" and len(lines) > 800
+    return lines
+
+
+@native
+def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
+    assert facts("native") == facts("python")
+
+
+class TestConstructing:
+    def test_the_signature_is_the_text(self) -> None:
+        for _ in range(2):  # before the first object, and after
+            signature = inspect.signature(Partition)
+            assert [*signature.parameters][:2] == ["error_code", "partition_index"]
+            assert signature.parameters["leader_epoch"].default == -1
+            Partition()
+
+    def test_arguments_are_stored_as_the_text_says(self) -> None:
+        nodes = (number for number in (1, 2))
+        made = Partition(replica_nodes=nodes, isr_nodes=[3], **{"".join(["leader", "_id"]): 7})
+        assert (made.replica_nodes, made.isr_nodes, made.offline_replicas, made.leader_id) == ((1, 2), (3,), (), 7)
+        assert MetadataResponse(topics=[]).topics == () and Topic().topic_id == UUID(int=0)
+        assert type(FetchRequest().replica_state) is ReplicaState
+        assert FetchRequest().replica_state is not FetchRequest().replica_state
+
+    @pytest.mark.parametrize(
+        ("call", "fault"),
+        [
+            (lambda: Partition(nothing=1), r"Partition.__init__\(\) got an unexpected keyword argument 'nothing'"),
+            (lambda: Partition(1), r"Partition.__init__\(\) takes 1 positional argument but 2 were given"),
+            (lambda: Partition(isr_nodes=5), "'int' object is not iterable"),
+            (lambda: Partition(isr_nodes=None), "'NoneType' object is not iterable"),
+            (lambda: Partition(**{1: 2}), "keywords must be strings"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_faults_have_python_s_words(self, call: Callable[[], object], fault: str) -> None:
+        Partition()
+        with pytest.raises(TypeError, match=fault):
+            call()
+
+    def test_an_iterator_that_fails_leaves_nothing_behind(self) -> None:
+        def nodes() -> Iterator[int]:
+            yield 1
+            raise ZeroDivisionError
+
+        Partition()
+        before = len(gc.get_objects())
+        for _ in range(100):
+            with pytest.raises(ZeroDivisionError):
+                Partition(replica_nodes=(1,), isr_nodes=nodes())
+        assert len(gc.get_objects()) < before + 50
+
+    def test_subclasses_go_their_own_way(self) -> None:
+        class Counted(MetadataResponseTopic):
+            def __init__(self, *, name: str) -> None:
+                super().__init__(name=name * 2)
+
+        class Named(MetadataResponseTopic):
+            __slots__ = ("alias",)
+            alias: str
+
+            def __new__(cls, **fields: Any) -> "Named":
+                made = super().__new__(cls)
+                made.alias = "a"
+                return made
+
+        class Plain(MetadataResponseTopic):
+            pass
+
+        for _ in range(3):
+            assert Counted(name="x").name == "xx"
+            assert Named(name="y").alias == "a" and Named(name="y").name == "y"
+            assert type(Plain(name="z")) is Plain and Plain(name="z") == Plain(name="z") != Topic(name="z")
+
+    def test_a_constructor_that_is_replaced_later_is_called(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        HeartbeatRequest()
+        seen = []
+        original: Any = HeartbeatRequest.__init__
+
+        def spy(self: HeartbeatRequest, **fields: Any) -> None:
+            seen.append(fields)
+            original(self, **fields)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(HeartbeatRequest, "__init__", spy)
+            assert HeartbeatRequest(group_id="g").replace(member_id="m").group_id == "g"
+        assert len(seen) == 2
+        assert HeartbeatRequest(group_id="h").group_id == "h" and len(seen) == 2
+
+    def test_objects_are_collected(self) -> None:
+        made: Any = Topic()
+        made.name = made  # a cycle
+        kept = {id(made)}
+        del made
+        gc.collect()
+        assert not [
+            thing for thing in gc.get_objects() if type(thing) is Topic and id(thing) in kept and thing.name is thing
+        ]
+
+
+class Hostile:
+    """Compares and shows itself by running code of its own."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act = act
+
+    def __eq__(self, other: object) -> bool:
+        self.act()
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        self.act()
+        return "hostile"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Hostile":
+        self.act()
+        return self
+
+
+class TestHostileValues:
+    """Values may run code that changes what is being looked at; that must never reach freed memory."""
+
+    def pair(self) -> tuple[Any, Any]:
+        one: Any = Partition()
+        one.replica_nodes = [Hostile(lambda: self.change(one)) for _ in range(50)]
+        one.leader_id = Hostile(lambda: self.change(one))
+        other: Any = Partition()
+        other.replica_nodes = [Hostile(lambda: self.change(other)) for _ in range(50)]
+        other.leader_id = Hostile(lambda: self.change(other))
+        return one, other
+
+    def change(self, struct: Any) -> None:
+        struct.leader_id = bytes(100)
+        struct.error_code = 10**30
+        if isinstance(struct.replica_nodes, list):
+            struct.replica_nodes.clear()
+        struct.replica_nodes = [object() for _ in range(10)]
+        gc.collect(0)
+
+    @pytest.mark.parametrize(
+        "look", [lambda a, b: a == b, lambda a, _: repr(a), lambda a, _: copy.deepcopy(a), lambda a, _: a.replace()]
+    )
+    def test_nothing_crashes(self, look: Callable[[Any, Any], object]) -> None:
+        for _ in range(20):
+            look(*self.pair())
+
+    def test_a_fault_goes_to_the_caller(self) -> None:
+        one: Any = Topic(name="t")
+        one.topic_id = Hostile(lambda: 1 / 0)
+        other = Topic(name="t")
+        with pytest.raises(ZeroDivisionError):
+            bool(one == other)
+        with pytest.raises(ZeroDivisionError):
+            repr(one)
+        with pytest.raises(ZeroDivisionError):
+            copy.deepcopy(one)
+
+    def test_a_struct_in_itself_ends(self) -> None:
+        one: Any = Topic()
+        one.partitions = (one,)
+        two: Any = Topic()
+        two.partitions = (two,)
+        assert repr(one) == "MetadataResponseTopic(partitions=(MetadataResponseTopic(partitions=(...)),))"
+        with pytest.raises(RecursionError):
+            bool(one == two)
+        with pytest.raises(RecursionError):
+            copy.deepcopy(one)
+        one.partitions = one
+        with pytest.raises(RecursionError):
+            repr(one)
+
+    def test_a_slot_that_was_deleted_is_an_attribute_error(self) -> None:
+        one, other = Topic(), Topic()
+        del one.name
+        for look in (lambda: one == other, lambda: other == one, lambda: repr(one), lambda: copy.deepcopy(one)):
+            with pytest.raises(AttributeError, match="name"):
+                look()
+
+
+class TestCopies:
+    def test_what_is_shared_stays_shared(self) -> None:
+        topic = Topic(name="t", partitions=[Partition()])
+        message = MetadataResponse(topics=[topic, topic])
+        deep = copy.deepcopy(message)
+        assert deep.topics[0] is deep.topics[1] is not topic
+        together: Any = copy.deepcopy([message, topic, message.topics])
+        assert together[0].topics[0] is together[1] and together[0].topics is together[2]
+
+    def test_tags_and_odd_values_are_copied(self) -> None:
+        message = HeartbeatRequest(unknown_tags={3: b"x"})
+        deep = copy.deepcopy(message)
+        assert deep == message and deep.unknown_tags is not message.unknown_tags
+
+    def test_fields_of_a_decoded_message_that_hold_defaults(self) -> None:
+        data = FetchRequest(topics=[]).encode(15)
+        seen = FetchRequest.decode(data, 15)
+        for made in (copy.deepcopy(seen), seen.replace(), copy.copy(seen), pickle.loads(pickle.dumps(seen))):
+            assert made == seen and type(made.replica_state) is ReplicaState
+        assert repr(FetchRequest.decode(data, 15)) == repr(FetchRequest())
+
+
+class TestPickles:
+    def test_a_message_is_kept_as_its_bytes(self) -> None:
+        if tagwire.engine() == "python":
+            pytest.skip("the pure engine keeps the fields")
+        topic = Topic(name="orders", partitions=[Partition(partition_index=number) for number in range(100)])
+        message = MetadataResponse(topics=[topic])
+        kept = pickle.dumps(message)
+        assert message.encode(MetadataResponse.VERSIONS.highest) in kept
+        assert pickle.loads(kept) == message
+
+    def test_values_that_bytes_do_not_carry_are_kept_as_they_are(self) -> None:
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # dropped by the highest version
+        out_of_range: Any = MetadataResponse(controller_id=2**40)
+        assert pickle.loads(pickle.dumps(old_only)) == old_only
+        assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
+        of_another_type: Any = MetadataResponse(controller_id=tagwire_api_key())
+        again = pickle.loads(pickle.dumps(of_another_type))
+        assert type(again.controller_id) is type(of_another_type.controller_id)
+
+    def test_a_pickle_of_one_engine_is_read_by_the_other(self) -> None:
+        code = (
+            "import pickle, sys; from tagwire_messages import HeartbeatRequest as H; import tagwire;"
+            "H().encode(4); sys.stdout.buffer.write(pickle.dumps(H(group_id='g', generation_id=3)))"
+        )
+        for engine in {"python", tagwire.engine()}:
+            run = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "TAGWIRE_ENGINE": engine},
+                capture_output=True,
+                check=True,
+            )
+            assert pickle.loads(run.stdout) == HeartbeatRequest(group_id="g", generation_id=3)
+
+
+def tagwire_api_key() -> int:
+    from tagwire_messages import ApiKey
+
+    return ApiKey(3)
+
+
+def test_structs_of_many_fields_are_constructed_too() -> None:
+    names = [f"f{number}" for number in range(300)]
+    text = "\n".join(
+        [
+            "class Wide(Struct):",
+            f"    __slots__ = {(*names, 'unknown_tags')!r}",
+            "    @constructor",
+            f"    def __init__(self, *, {', '.join(f'{name}=0' for name in names)}, unknown_tags=NO_TAGS):",
+            *[f"        self.{name} = {name}" for name in (*names, "unknown_tags")],
+            "    FIELDS = ()",
+        ]
+    )
+    scope: dict[str, Any] = {"Struct": Struct}
+    exec("from tagwire.message import constructor\nfrom tagwire.wire.unknown_tags import NO_TAGS\n" + text, scope)
+    wide = scope["Wide"]
+    for _ in range(3):
+        assert wide(f299=1) == wide(f299=1) != wide() and repr(wide(f0=3)) == "Wide(f0=3)"
+        assert copy.deepcopy(wide(f7=[1])) == wide(f7=[1]) and wide(f1=2).replace(f1=0) == wide()
+
+
+def test_a_partition_of_a_decoded_request_compares_with_one_that_was_made() -> None:
+    partition = FetchPartition(partition=1, fetch_offset=2)
+    message = FetchRequest(topics=[])
+    assert partition == FetchPartition(partition=1, fetch_offset=2) != FetchPartition()
+    assert FetchRequest.decode(message.encode(12), 12) == message

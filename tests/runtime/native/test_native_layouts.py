@@ -1,0 +1,352 @@
+"""Layouts by hand: what record formats need, which the native engine has, and what it leaves to the pure one."""
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, get_args
+
+import pytest
+from native_engine import NotNative, Plan, native
+
+import tagwire
+from tagwire.interpreter.reader import decode as decode_by_layout
+from tagwire.interpreter.writer import encode as encode_by_layout
+from tagwire.layout import (
+    INT32,
+    UVARINT,
+    VARINT,
+    Array,
+    Bits,
+    Checksum,
+    Condition,
+    Count,
+    Extent,
+    Fixed,
+    Item,
+    Layout,
+    LengthCode,
+    Missing,
+    Nested,
+    OptionalBuffer,
+    Order,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+    Varint,
+)
+from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.unknown_tags import NO_TAGS
+
+
+class Inner(tagwire.Struct):
+    __slots__ = ("number", "unknown_tags")
+
+    def __init__(self, *, number: Any = 0, unknown_tags: Any = NO_TAGS) -> None:
+        self.number = number
+        self.unknown_tags = unknown_tags
+
+
+class Outer(tagwire.Struct):
+    __slots__ = ("unknown_tags", "value")
+
+    def __init__(self, *, value: Any = 0, unknown_tags: Any = NO_TAGS) -> None:
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+
+UVARLONG_FIELD = Varint(64, zigzag=False)
+INT32_FIELD, INT8_FIELD = Fixed(WIRE_TYPES["int32"]), Fixed(WIRE_TYPES["int8"])
+STRING, BYTES = WIRE_TYPES["string"], WIRE_TYPES["bytes"]
+TEXT = Sized(STRING, INT32, nullable=False)
+
+
+def around(type: Any, **more: Any) -> Layout:
+    """A layout of one field of this type, in a struct that may have more."""
+    return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
+
+
+def inner(*items: Item, **more: Any) -> StructLayout:
+    return StructLayout("inner", items or (NUMBER,), cls=Inner, **more)
+
+
+INT64_FIELD, UVARINT_FIELD = Fixed(WIRE_TYPES["int64"]), Varint(32, zigzag=False)
+COUNTED = Array(INT8_FIELD, None, nullable=False, counted_by="count")
+NUMBER = Item("number", INT8_FIELD)
+SIZE = Item("size", Extent(Varint(32, zigzag=True)))
+
+
+HAND_MADE = [
+    (
+        Varint(32, zigzag=True),
+        [0, -1, 1, 63, -64, 64, 2**31 - 1, -(2**31)],
+        [2**31, -(2**31) - 1, 1.0, None, "x", 2**70],
+    ),
+    (Varint(32, zigzag=False), [0, 1, 127, 128, 2**32 - 1, True], [-1, 2**32, None]),
+    (Varint(64, zigzag=True), [0, -1, 2**63 - 1, -(2**63)], [2**63, -(2**63) - 1]),
+    (Varint(64, zigzag=False), [0, 2**63, 2**64 - 1], [-1, 2**64]),
+    (Sized(BYTES, VARINT, nullable=True), [None, b"", b"x" * 200], ["x", 7]),
+    (Sized(BYTES, UVARINT, nullable=False), [b"", b"x" * 200], [None]),
+    (Sized(BYTES, UVARINT, nullable=True), [b""], [None]),
+    (Sized(STRING, VARINT, nullable=True), [None, "", "x" * 40_000, "é"], [b"", "\ud800"]),
+    (Array(INT32_FIELD, VARINT, nullable=True), [None, (), (1, -2, 3)], [(1 << 31,), "ab"]),
+    (Array(INT32_FIELD, UVARINT, nullable=False), [(), (1, 2) * 100], [None]),
+    (Array(INT32_FIELD, None, nullable=False), [(), (1, 2, 3)], [None, 7]),
+    (Array(Sized(STRING, INT32, nullable=True), INT32, nullable=False), [(None, "a"), ()], [(7,)]),
+    (Array(Array(INT8_FIELD, INT32, nullable=True), INT32, nullable=False), [((1,), None, ())], [((300,),)]),
+    (Array(Varint(64, zigzag=True), INT32, nullable=False), [(1, -1, 1 << 40)], [("x",)]),
+    (Nested(inner(SIZE, NUMBER)), [Inner(number=5)], [None, Inner(number=300), 7]),
+    (Nested(inner(SIZE, Item("number", Sized(BYTES, INT32, nullable=False)))), [Inner(number=b"x" * 300)], []),
+    (Nested(inner(Item("size", Extent(INT32_FIELD)), NUMBER), "int8"), [Inner(number=5), None], []),
+    (Array(Nested(inner(), "int8"), INT32, nullable=False), [(Inner(number=5), None)], [(7,)]),
+    (Array(Nested(inner(), "uvarint"), None, nullable=False), [(Inner(number=5), None)], []),
+    (Varint(32, zigzag=False, signed=True), [0, -1, 2**31 - 1, -(2**31), True], [2**31, -(2**31) - 1, None]),
+    (Varint(64, zigzag=False, signed=True), [0, -1, 2**63 - 1, -(2**63)], [2**63, -(2**63) - 1, "x"]),
+    (Sized(BYTES, None, nullable=False), [b"", b"x" * 200], [None, "x"]),
+    (Sized(STRING, None, nullable=False), ["", "é" * 200], [None, b""]),
+    (Nested(inner(Item("size", Extent(INT64_FIELD)), NUMBER)), [Inner(number=5)], [None, Inner(number=300)]),
+    (Nested(inner(NUMBER, Item("size", Extent(INT32_FIELD)))), [Inner(number=5)], []),
+    (Nested(inner(Item("size", Extent(Varint(32, zigzag=True), counts_itself=True)), NUMBER)), [Inner(number=5)], []),
+    (Nested(inner(Item("number", INT8_FIELD, equals=2))), [Inner(number=2)], [Inner(number=3), Inner(number=None)]),
+    (Nested(inner(Item("number", INT8_FIELD, bits=(Bits("b", 6, ("x", "y")),)))), [Inner(number=3)], [Inner(number=4)]),
+    (
+        Nested(inner(Item("count", Count(INT32_FIELD, "number")), Item("number", COUNTED))),
+        [Inner(number=(1, -2)), Inner(number=())],
+        [Inner(number=(300,))],
+    ),
+    (
+        Nested(
+            inner(
+                Item("size", Extent(UVARINT_FIELD, "number")),
+                Item("number", Sized(BYTES, None, nullable=False), extent="size"),
+            )
+        ),
+        [Inner(number=b"x" * 300), Inner(number=b"")],
+        [Inner(number=None)],
+    ),
+    (
+        Nested(
+            inner(Item("sum", Checksum("crc32c", "number")), Item("size", Extent(UVARINT_FIELD)), Item("number", TEXT))
+        ),
+        [Inner(number="x" * 300), Inner(number="")],
+        [Inner(number=b"")],
+    ),
+    (
+        Nested(
+            inner(
+                Item("size", Extent(UVARINT_FIELD)),
+                Item("sum", Checksum("crc32", "more")),
+                Item("more", Extent(UVARINT_FIELD)),
+                Item("number", TEXT),
+            )
+        ),
+        [Inner(number="x" * 300), Inner(number="")],
+        [],
+    ),
+    (Nested(StructLayout("plain", (NUMBER,))), [{"number": 5}], [{"number": 300}, {"other": 5}, None]),
+    (Nested(StructLayout("plain", ())), [{}], [{"other": 5}, 7]),
+    (
+        Array(
+            Nested(StructLayout("plain", (NUMBER,))),
+            INT32,
+            nullable=False,
+            order=Order("number", unsigned=False),
+            filled=True,
+        ),
+        [({"number": -2}, {"number": 7})],
+        [({"number": 7}, {"number": 7}), ()],
+    ),
+    (
+        Nested(StructLayout("plain", (NUMBER, Item("text", TEXT, default="", condition=Condition("number", 1, 1))))),
+        [{"number": 3, "text": "x"}, {"number": 2, "text": ""}],
+        [{"number": 2, "text": "x"}],
+    ),
+]
+
+
+@native
+@pytest.mark.parametrize(("type", "good", "bad"), HAND_MADE, ids=lambda value: str(value)[:40])
+def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
+    """What record formats need: the engine and the interpreter write, read and refuse the same."""
+    layout = around(type)
+    plan = Plan(layout)
+    for value in good:
+        message = Outer(value=value)
+        data = encode_by_layout(layout, message)
+        assert plan.encode(message) == data
+        assert plan.encoded_size(message) == len(data)
+        assert plan.decode(data) == message
+        for end in range(min(len(data), 64)):
+            same_verdict(plan, layout, data[:end])
+        for place in range(min(len(data), 16)):
+            for byte in (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF):
+                same_verdict(plan, layout, data[:place] + bytes([byte]) + data[place + 1 :])
+                same_verdict(plan, layout, data[:place] + bytes([byte]) + data[place:])
+    for value in bad:
+        for call in (plan.encode, plan.encoded_size):
+            with pytest.raises(tagwire.EncodeError):
+                call(Outer(value=value))
+
+
+def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
+    """Both take it or both refuse it: the engine raises where the interpreter contradicts a refusal."""
+    try:
+        expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
+    except tagwire.DecodeError as refusal:
+        with pytest.raises(tagwire.DecodeError) as refused:
+            plan.decode(data)
+        assert str(refused.value) == str(refusal)
+    else:
+        assert plan.decode(data) == expected
+
+
+@native
+def test_elements_to_the_end_count_against_the_limits() -> None:
+    layout = around(Array(INT8_FIELD, None, nullable=False))
+    assert Plan(layout).decode(b"abc", limits=tagwire.Limits(elements=3)).value == (97, 98, 99)
+    with pytest.raises(tagwire.LimitError, match="at most 2"):
+        Plan(layout).decode(b"abc", limits=tagwire.Limits(elements=2))
+
+
+def deep(levels: int) -> StructLayout:
+    struct = inner()
+    for _ in range(levels - 1):
+        struct = inner(Item("number", Nested(struct)))
+    return struct
+
+
+class WithSetattr(Inner):
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+
+
+class WithGetattr(Inner):
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> int:
+        return 3
+
+
+class WithGetattribute(Inner):
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        return super().__getattribute__(name)
+
+
+class WithDict:
+    unknown_tags: Any
+    number: int
+
+
+class WithProperty(Inner):
+    __slots__ = ()
+
+    @property
+    def number(self) -> int:
+        return 3
+
+
+class Abstract(Inner, metaclass=ABCMeta):
+    __slots__ = ()
+
+    @abstractmethod
+    def missing(self) -> None: ...
+
+
+class WithSize(int):
+    """Of variable size, as ints are."""
+
+
+ODD_FLOAT = WireType("float32", "floating", "float", "f", 4)
+MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
+OBSTACLES = [
+    (
+        around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
+        "size counts itself, but measures number alone",
+    ),
+    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is a uvarlong length of 64 bits"),
+    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is no number of 64 bits"),
+    (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
+    (
+        around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
+        "ascends, but holds no structs",
+    ),
+    (
+        around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
+        "more than 8 lengths and checksums",
+    ),
+    (
+        around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
+        "two checksums begin at number",
+    ),
+    (
+        around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
+        "inner has tagged fields beside lengths",
+    ),
+    (
+        around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
+        "text is no slot",
+    ),
+    (
+        around(
+            Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))
+        ),
+        "text is no number that others could depend on",
+    ),
+    (around(Fixed(ODD_FLOAT)), "the engine has no wire type float32"),
+    (around(Varint(16, zigzag=True)), "the engine has no type"),
+    (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
+    (
+        Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
+        "65 tagged fields in a struct; the engine has bits for 64",
+    ),
+    *(
+        (Layout("o", None, StructLayout("o", (Item("number", INT8_FIELD),), cls=cls)), message)
+        for cls, message in (
+            (WithSetattr, "WithSetattr has a __setattr__ of its own"),
+            (WithGetattr, "WithGetattr has a __getattr__ of its own"),
+            (WithGetattribute, "WithGetattribute has a __getattribute__ of its own"),
+            (WithDict, "WithDict.unknown_tags is no slot"),
+            (WithProperty, "WithProperty.number is no slot"),
+            (Abstract, "Abstract can't be made empty"),
+            (WithSize, "objects of WithSize are laid out in another way"),
+        )
+    ),
+]
+
+
+@native
+@pytest.mark.parametrize(("layout", "message"), OBSTACLES, ids=lambda value: str(value)[:30])
+def test_what_is_left_to_the_pure_engine(layout: Layout, message: str) -> None:
+    with pytest.raises(NotNative, match=message):
+        Plan(layout)
+
+
+@native
+def test_as_deep_as_the_engine_goes() -> None:
+    layout = Layout("deep", None, deep(100))
+    assert Plan(layout).encode(Plan(layout).decode(b"\x07")) == b"\x07"
+
+
+def test_the_engine_knows_all_that_layouts_can_say() -> None:
+    """Something new in a layout must be obeyed, or refused, in `_native/plan.pxi`; then it may stand here."""
+    assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
+        "Fixed": {"wire"},
+        "Varint": {"bits", "signed", "zigzag"},
+        "Sized": {"length", "longest", "nullable", "wire"},
+        "Array": {"counted_by", "element", "filled", "length", "nullable", "order"},
+        "Nested": {"marker", "struct"},
+        "Extent": {"code", "counts_itself", "of"},
+        "Count": {"code", "of"},
+        "Checksum": {"algorithm", "first"},
+        "Item": {"condition", "default", "is_plain", "json_name", "name", "tag", "type"}
+        | {"bits", "compression", "equals", "extent", "relative_to", "rewritten"},
+        "Missing": {"cls", "default", "ignorable", "name"},
+        "StructLayout": {"checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section"},
+    }
+    assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
+        "LengthCode": {"bias", "code", "name", "null", "width", "zigzag"},
+        "TaggedSection": {"fields"},
+        "OptionalBuffer": {"counts_tag", "fields", "length"},
+    }

@@ -1,0 +1,155 @@
+"""Builders: what they lay out, and what they refuse with the place of the record."""
+
+from typing import Any
+
+import pytest
+
+from tagwire.errors import EncodeError
+from tagwire.layout import INT16, Fixed, Item, Layout, Sized, StructLayout
+from tagwire.records import (
+    BatchBuilder,
+    FormatError,
+    Record,
+    build,
+    format_of,
+    formats,
+    plain_records,
+    read_batches,
+    register,
+)
+from tagwire.wire.types import WIRE_TYPES
+
+PLAIN = Record(5, 300, b"k", b"v")
+
+
+@pytest.mark.parametrize(
+    ("format", "record", "settings", "path"),
+    [
+        ("v1", PLAIN.replace(headers=(("h", b""),)), {}, "records[0].headers"),
+        ("v0", PLAIN, {}, "records[0].timestamp"),
+        ("v2", PLAIN.replace(tombstone=True), {}, "records[0].tombstone"),
+        ("kip87", PLAIN.replace(value=None, tombstone=False), {}, "records[0].tombstone"),
+        ("kip82-int", PLAIN.replace(headers=((2, b""), (1, b""))), {}, "records[0].headers"),
+        ("kip82-int", PLAIN.replace(headers=((1, None),)), {}, "records[0].headers[0].value"),
+        ("kip82-str", PLAIN.replace(headers=(("h", None),)), {}, "messages[0].headers[0].value"),
+        ("v2", PLAIN.replace(headers=((1, b""),)), {}, "records[0].headers[0].key"),
+        ("v2", PLAIN.replace(key="k"), {}, "records[0].key"),
+        ("v2", PLAIN.replace(attributes=200), {}, "records[0].attributes"),
+        ("v2", PLAIN.replace(offset=2**40), {"base_offset": 0}, "records[0].offset_delta"),
+        ("v1", PLAIN, {"producer_id": 7}, "producer_id"),
+        ("v1", PLAIN, {"is_transactional": True}, "is_transactional"),
+        ("v0", PLAIN.replace(timestamp=-1), {"timestamp_type": "append", "append_time": 3}, "timestamp_type"),
+        ("v2", PLAIN, {"timestamp_type": "appended"}, "timestamp_type"),
+        ("v1", PLAIN, {"compression": "zstd"}, "compression"),
+        ("v2", PLAIN, {"compression": "brotli"}, "compression"),
+        ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
+    ],
+)
+def test_what_a_format_can_not_carry(format: str, record: Record, settings: dict[str, Any], path: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        build([record], format, **settings)
+    assert caught.value.path == path and caught.value.message_name == format
+
+
+def test_no_messages() -> None:
+    assert build([], "v1").encode() == b"" and list(build([], "v1")) == []
+    with pytest.raises(EncodeError, match="at least one"):
+        build([], "v1", compression="gzip")
+
+
+def test_offsets_count_up() -> None:
+    batch = BatchBuilder(base_offset=7).append(b"a").append(b"b").append(b"c", offset=20).append(b"d").build()
+    assert [record.offset for record in batch] == [7, 8, 20, 21]
+    assert (batch.base_offset, batch.last_offset) == (7, 21)
+
+
+@pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag"])
+def test_straight_lines_write_what_the_layout_writes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [
+        Record(2**33 + index, -(2**40) * index, key, b"v" * (index * 90), (("ü" * index, None), ("", b"x" * 100)))
+        for index, key in enumerate((None, b"", b"k" * 63, b"k" * 64, b"k" * 8192))
+    ]
+    fast = build(records, format)
+    read_fast = list(fast)
+    monkeypatch.setattr(plain_records, "fits", lambda format: False)
+    slow = build(records, format)
+    assert fast.encode() == slow.encode()
+    assert read_fast == list(slow) == records
+
+
+def test_v3_sets_its_bit_unless_a_record_has_attributes() -> None:
+    assert build([PLAIN], "v3").attributes == 0x80
+    assert build([PLAIN.replace(attributes=1)], "v3").attributes == 0
+
+
+def test_messages_that_are_not_packed_come_back_one_by_one() -> None:
+    batch = build([PLAIN, PLAIN.replace(offset=9)], "v1")
+    assert len(batch) == 2 and (batch.base_offset, batch.last_offset) == (5, 9)
+    assert [len(each) for each in read_batches(batch.encode())] == [1, 1]
+
+
+@pytest.mark.parametrize(("format", "inner"), [("v0", [5, 9]), ("v1", [0, 4]), ("kip87", [0, 4])])
+def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
+    """Absolute in magic 0, relative since: the wrapper has the last one."""
+    records = [PLAIN.replace(timestamp=-1), PLAIN.replace(timestamp=-1, offset=9)]
+    (batch,) = read_batches(build(records, format, compression="gzip").encode(), format)
+    assert batch._messages is not None and batch._messages.offsets == inner
+    assert [record.offset for record in batch] == [5, 9]
+    assert (batch.base_offset, batch.last_offset) == (5, 9)
+
+
+def test_a_format_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "_formats", dict(formats._formats))
+    int64, int8, data = Fixed(WIRE_TYPES["int64"]), Fixed(WIRE_TYPES["int8"]), WIRE_TYPES["bytes"]
+    layout = Layout(
+        "pairs",
+        None,
+        StructLayout(
+            "Pair",
+            (
+                Item("offset", int64, default=0),
+                Item("attributes", int8, default=0),
+                Item("key", Sized(data, INT16, nullable=True)),
+                Item("value", Sized(data, INT16, nullable=True)),
+            ),
+        ),
+    )
+    made = register(layout)
+    assert format_of("pairs") is made is register(layout)
+    batch = build([Record(1, -1, b"k", None)], "pairs")
+    assert batch.encode().hex() == "0000000000000001" "00" "0001" "6b" "ffff"
+    assert [record.key for each in read_batches(batch.encode(), "pairs") for record in each] == [b"k"]
+    with pytest.raises(FormatError, match="there is a record format v2 already"):
+        register(Layout("v2", None, layout.root))
+
+
+def test_an_unknown_format() -> None:
+    with pytest.raises(FormatError, match="there is no record format 'v22'; did you mean 'v2'"):
+        format_of("v22")
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "kip82-int", "kip87"])
+@pytest.mark.parametrize("number", [1, 2, 9, True])
+def test_attributes_that_the_builder_sets(name: str, number: int) -> None:
+    """A record with the bits of a codec would be read as a wrapper."""
+    record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
+    for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
+        with pytest.raises(EncodeError, match="which sets bits of compression") as caught:
+            made = making()
+            assert isinstance(made, BatchBuilder)
+            made.build()
+        assert caught.value.path == "records[0].attributes"
+
+
+def test_attributes_without_a_name_are_kept() -> None:
+    for name, number in (("v2", 1), ("v2", -128), ("kip87", 64), ("kip87", -128)):
+        (batch,) = read_batches(build([PLAIN.replace(attributes=number)], name).encode(), name)
+        assert [record.attributes for record in batch] == [number]
+
+
+@pytest.mark.parametrize("name", ["v1", "v2"])
+@pytest.mark.parametrize("other", [None, 5, {"key": b"k"}, (0, 5, b"k", b"v")])
+def test_what_is_no_record(name: str, other: Any) -> None:
+    with pytest.raises(EncodeError, match="is no Record") as caught:
+        build([PLAIN, other], name)
+    assert caught.value.path == "records[1]"

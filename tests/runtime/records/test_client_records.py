@@ -1,0 +1,318 @@
+"""Producer and consumer records, the multimap of headers, markers, compaction."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.message.register import Register
+from tagwire.records import (
+    ConsumerRecord,
+    Headers,
+    IntHeaders,
+    ProducerRecord,
+    Record,
+    build,
+    control_record,
+    should_retain,
+)
+from tagwire.records.header_keys import CODECS
+from tagwire.records.retention import suspects
+from tagwire_generator.syntax.spec_schema import schema
+
+# ---------------------------------------------------------------- Headers
+
+# header: length 3, keyLen 1, "h", value "v"; length 1, keyLen 0, no value
+BYTES = bytes.fromhex("03 01 68 76  01 00")
+
+
+def test_headers_are_an_ordered_multimap() -> None:
+    headers = Headers()
+    assert headers.as_bytes() == b"" and headers.keys() == [] and headers.get("h") == []
+    for key, value in (("h", b"1"), ("i", b""), ("h", b"2")):
+        headers.add(key, value)
+    assert headers.keys() == ["h", "i"] and headers.get("h") == [b"1", b"2"]
+    assert Headers(headers.as_bytes()) == headers and len(headers) == 3
+
+
+def test_bytes_in_bytes_out() -> None:
+    headers = Headers(BYTES)
+    assert headers.as_bytes() == BYTES
+    assert list(headers) == [("h", b"v"), ("", b"")]
+    headers.add("h", b"w")
+    assert headers.as_bytes() == BYTES + bytes.fromhex("03 01 68 77")
+
+
+def test_headers_are_parsed_when_somebody_looks() -> None:
+    broken = Headers(b"\x7f")
+    assert broken.as_bytes() == b"\x7f"
+    with pytest.raises(DecodeError):
+        broken.keys()
+
+
+@pytest.mark.parametrize("encoding", ["v2", "v3"])
+def test_headers_of_v2_have_a_count_and_may_be_null(encoding: str) -> None:
+    headers = Headers(encoding=encoding)
+    assert headers.as_bytes() == b"\x00"
+    headers.add("h", None)
+    assert headers.as_bytes() == bytes.fromhex("02 02 68 01")
+    assert Headers(headers.as_bytes(), encoding).get("h") == [None]
+
+
+def test_a_header_that_can_not_be_written() -> None:
+    headers = Headers()
+    with pytest.raises(EncodeError):
+        headers.add("h", None)
+    with pytest.raises(EncodeError):
+        headers.add(1, b"")  # type: ignore[arg-type]
+    assert headers.as_bytes() == b""
+    with pytest.raises(EncodeError, match="its records have no headers"):
+        Headers(encoding="v1")
+
+
+# ---------------------------------------------------------------- records of clients
+
+
+def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
+    record = ProducerRecord("t", b"v")
+    for key, value in ((-1, b"last"), (2, b"x"), (1, b"a"), (2, b"b")):
+        record.set_header(key, value, allow_reserved=True)
+    assert record.headers == {1: b"a", 2: b"b", -1: b"last"} and list(record.headers) == [1, 2, -1]
+    assert isinstance(record.headers, IntHeaders) and record.headers[2**32 - 1] == record.headers[-1] == b"last"
+    assert record.get_header(2) == b"b" and record.get_header(3) is None
+    assert record.get_header(0xFFFFFFFF) == record.get_header(-1) == b"last"
+    assert ProducerRecord("t", headers=((2**32 - 1, b""),), allow_reserved=True).headers == {-1: b""}
+    assert [each.headers for each in build([record.record()], "kip82-int")] == [tuple(record.headers.items())]
+    assert ProducerRecord("t", headers={2: b"b", 1: b"a"}).record().headers == ((1, b"a"), (2, b"b"))
+
+
+@pytest.mark.parametrize("key", [0x00010000, 0x00250000, 0x00400000, 0xFFFFFFFF, -1])
+def test_a_reserved_key_is_written_only_if_that_is_asked_for(key: int) -> None:
+    record = ProducerRecord("t", b"v")
+    with pytest.raises(EncodeError, match="the key is reserved: "):
+        record.set_header(key, b"")
+    with pytest.raises(EncodeError, match="the key is reserved: "):
+        ProducerRecord("t", b"v", headers=((key, b""),))
+    record.set_header(key, b"x", allow_reserved=True)
+    [read] = build([record.record()], "kip82-int")
+    assert ConsumerRecord("t", 0, read).get_header(key) == b"x"
+
+
+@pytest.mark.parametrize("key", [0, 0xFFFF, 0x00100000, 0x0034FFFF])
+def test_keys_at_the_edges_of_ranges_are_free(key: int) -> None:
+    record = ProducerRecord("t", b"v")
+    record.set_header(key, b"x")
+    assert record.headers == {key: b"x"}
+
+
+class Keys(Register):
+    TEXT = 1048577, "text", "utf-8"
+    SHORT = 1048578, "short", "int16"
+    NUMBER = 1048579, "number", "int32"
+    LONG = 1048580, "long", "int64"
+    REAL = 1048581, "real", "float64"
+    ID = 1048582, "id", "uuid"
+    PLAIN = 1048583, "plain"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "data"),
+    [
+        (Keys.TEXT, "ä", "c3a4"),
+        (Keys.SHORT, -2, "fffe"),
+        (Keys.NUMBER, 258, "00000102"),
+        (Keys.LONG, 258, "0000000000000102"),
+        (Keys.REAL, 0.5, "3fe0000000000000"),
+        (Keys.ID, UUID(int=7), "00000000000000000000000000000007"),
+        (Keys.PLAIN, b"x", "78"),
+    ],
+)
+def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: str) -> None:
+    record = ProducerRecord("t", b"v")
+    record.set_header(key, value)
+    assert isinstance(record.headers, IntHeaders) and record.headers[key] == bytes.fromhex(data)
+    assert record.headers == {int(key): bytes.fromhex(data)} and [type(each) for each in record.headers] == [int]
+    assert record.get_header(key) == value
+    assert record.get_header(int(key)) == record.get_header(key, deserializer=bytes) == bytes.fromhex(data)
+    record.set_header(key, "other", serializer=str.encode)
+    assert record.get_header(key, deserializer=bytes.decode) == "other"
+
+
+@pytest.mark.parametrize("key", [key for key in Keys if key.codec])
+def test_what_a_codec_does_not_write_or_read(key: Keys) -> None:
+    record = ProducerRecord("t", b"v")
+    with pytest.raises(EncodeError, match=f"the codec {key.codec} of its key"):
+        record.set_header(key, [])
+    record.set_header(key, b"\xff\xff\xff")
+    with pytest.raises(DecodeError, match=f"3 bytes that are no {key.codec}"):
+        record.get_header(key)
+
+
+def test_specs_name_the_codecs_that_there_are() -> None:
+    words = schema()["$defs"]["entry"]["properties"]["codec"]["enum"]
+    assert [word for word in words if word] == list(CODECS)
+
+
+def test_text_headers_repeat() -> None:
+    record = ProducerRecord("t", headers=(("h", b"1"),))
+    record.set_header("h", b"2")
+    assert list(record.headers) == [("h", b"1"), ("h", b"2")] and record.get_header("h") == b"2"
+
+
+def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
+    record = ProducerRecord("t", b"v", b"k")
+    headers = record.headers
+    assert isinstance(headers, Headers) and headers.keys() == [] and record.get_header("h") is None
+    for key, value in (("h", b"1"), ("i", b""), ("h", b"2")):
+        headers.add(key, value)
+    assert headers.get_all("h") == headers.get("h") == [b"1", b"2"] and headers.keys() == ["h", "i"]
+    assert record.headers is headers and record.get_header("h") == b"2"
+    # length 3, keyLen 1, "h", "1"; length 2, keyLen 1, "i"; length 3, keyLen 1, "h", "2"
+    assert headers.as_bytes() == bytes.fromhex("03 01 68 31 02 01 69 03 01 68 32")
+    # v2: a count of 3, and all lengths as zig-zag varints
+    assert headers.as_bytes("v2") == bytes.fromhex("06 02 68 02 31 02 69 00 02 68 02 32")
+    [read] = build([record.record()], "kip82-str")
+    received = ConsumerRecord("t", 0, read).headers
+    assert isinstance(received, Headers) and received == headers and received.as_bytes() == headers.as_bytes()
+    assert received.get_all("h") == [b"1", b"2"]
+    with pytest.raises(AttributeError, match="do not change"):
+        received.add("h", b"3")
+
+
+def test_null_values_of_a_record_are_refused_by_the_encoding_that_lacks_them() -> None:
+    record = ProducerRecord("t", b"v", headers=(("h", None),))
+    assert isinstance(record.headers, Headers) and record.headers.as_bytes("v2") == bytes.fromhex("02 02 68 01")
+    with pytest.raises(EncodeError):
+        record.headers.as_bytes()
+    [read] = build([record.record()], "v2")
+    assert ConsumerRecord("t", 0, read).headers == [("h", None)]
+    with pytest.raises(EncodeError):
+        build([record.record()], "kip82-str")
+
+
+@pytest.mark.parametrize(
+    ("format", "kind"), [("kip82-int", IntHeaders), ("v2", Headers), ("kip82-str", Headers), (None, Headers)]
+)
+def test_the_headers_of_a_record_without_any_are_those_of_its_format(format: str | None, kind: type) -> None:
+    received = ConsumerRecord("t", 0, Record(0, 1, b"k", b"v"), format=format).headers
+    assert type(received) is kind and len(received) == 0
+    assert type(ProducerRecord("t", format=format).headers) is kind
+    if isinstance(received, Headers):
+        with pytest.raises(AttributeError, match="do not change"):
+            received.add("h", b"")
+
+
+@pytest.mark.parametrize(("first", "second"), [((1, b""), ("h", b"")), (("h", b""), (1, b""))])
+def test_a_record_has_text_keys_or_int_keys(first: Any, second: Any) -> None:
+    with pytest.raises(EncodeError, match="no format has both"):
+        ProducerRecord("t", headers=(first, second))
+
+
+@pytest.mark.parametrize(("format", "keys"), [("kip82-int", [1, -1]), ("kip82-int-signed", [-1, 1])])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_the_headers_of_a_producer_get_the_order_of_the_format(format: str, keys: list[int], compression: str) -> None:
+    record = ProducerRecord("t", b"v", headers={-1: b"x", 1: b"y"}, allow_reserved=True)
+    [read] = build([record.record()], format, compression=compression)
+    assert [key for key, _ in read.headers] == keys
+
+
+def test_a_header_s_value_has_its_own_serializer() -> None:
+    record = ProducerRecord("t", b"v")
+    record.set_header(1, 258, serializer=lambda number: number.to_bytes(8, "big"))
+    assert record.get_header(1, deserializer=lambda data: int.from_bytes(data, "big")) == 258
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(1, None), (1, "text"), (2**32, b""), (-(2**31) - 1, b""), (True, b""), ("h", 5)]
+)
+def test_what_is_no_header(key: object, value: object) -> None:
+    with pytest.raises(EncodeError):
+        ProducerRecord("t").set_header(key, value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "tombstone", "expected"), [(None, None, True), (None, True, True), (b"", None, False), (b"v", True, True)]
+)
+def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool) -> None:
+    record = ProducerRecord("t", value, b"k", tombstone=tombstone)
+    assert record.is_tombstone is expected
+    batch = build([record.record()], "kip87")
+    [found] = [ConsumerRecord("t", 0, each) for each in batch]
+    assert found.is_tombstone is expected and (found.key, found.value) == (b"k", value)
+
+
+def test_a_null_value_that_is_no_tombstone_is_refused() -> None:
+    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+        ProducerRecord("t", None, tombstone=False)
+    record = ProducerRecord("t", b"v", b"k", tombstone=False)
+    record.value = None
+    assert not record.is_tombstone
+    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+        record.record()
+
+
+@pytest.mark.parametrize("format", ["v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
+@pytest.mark.parametrize(("value", "tombstone"), [(None, None), (b"", None), (b"v", None), (None, True), (b"v", False)])
+def test_what_is_a_tombstone_is_not_retained(format: str, value: bytes | None, tombstone: bool | None) -> None:
+    sent = ProducerRecord("t", value, b"k", tombstone=tombstone)
+    [read] = build([sent.record()], format)
+    received = ConsumerRecord("t", 0, read)
+    for record in (sent.record(), read):
+        assert should_retain(record, format) is not record.is_tombstone
+    assert sent.is_tombstone is received.is_tombstone is read.is_tombstone
+
+
+def test_a_consumer_record_does_not_change() -> None:
+    record = ConsumerRecord("t", 3, Record(5, 300, b"k", b"v", ((1, b"a"),)), "append")
+    assert (record.topic, record.partition, record.offset, record.timestamp_type) == ("t", 3, 5, "append")
+    assert record.get_header(1) == b"a" and not record.is_tombstone
+    with pytest.raises(AttributeError):
+        record.value = b""
+    assert not hasattr(record, "set_header")
+
+
+# ---------------------------------------------------------------- compaction
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "tombstone", "kept"),
+    [
+        ("v0", None, None, False),
+        ("v1", None, None, False),
+        ("v2", None, None, False),
+        ("kip82-int", None, None, False),
+        ("v1", b"v", None, True),
+        ("kip87", b"v", True, False),
+        ("kip87", b"v", False, True),
+        ("kip87", None, True, False),
+        ("kip87", None, False, True),
+        ("kip82-int+kip87", b"v", True, False),
+    ],
+)
+def test_should_retain(format: str, value: bytes | None, tombstone: bool | None, kept: bool) -> None:
+    record = Record(0, 1, b"k", value, tombstone=tombstone)
+    assert should_retain(record, format) is kept
+    assert should_retain(record, format, is_compacted=False) is True
+    assert should_retain(record, format, is_latest=False) is False
+
+
+def test_a_null_value_without_the_bit_is_reported() -> None:
+    batch = build([Record(0, 1, b"k", None, tombstone=True)], "kip87").replace(attributes=0)
+    assert [record.key for record in suspects(batch)] == [b"k"]
+
+
+# ---------------------------------------------------------------- markers
+
+
+def test_a_marker_without_its_messages() -> None:
+    marker = control_record(Record(0, 1, bytes.fromhex("00000001"), bytes.fromhex("000000000007")))
+    assert (marker.type, marker.message.coordinator_epoch) == ("commit", 7)
+    unknown = control_record(Record(0, 1, bytes.fromhex("0000002a"), b"??"))
+    assert (unknown.type, unknown.number, unknown.message, unknown.value) == ("unknown", 42, None, b"??")
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\0\0\0"])
+def test_a_key_that_is_no_marker_s(key: bytes | None) -> None:
+    with pytest.raises(DecodeError, match="a version and a type"):
+        control_record(Record(0, 1, key, b""))

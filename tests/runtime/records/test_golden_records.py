@@ -1,0 +1,330 @@
+"""Golden bytes of every record format, worked out by hand: both ways, no shorter, no longer.
+
+Each case has its bytes field by field. The checksums stand in them as numbers;
+a test works them out again, bit by bit, without the libraries that the product
+uses. docs/spec-language.md says what the keys of the specs mean.
+"""
+
+from typing import Any
+
+import pytest
+
+from tagwire.errors import DecodeError
+from tagwire.explain.trace import trace
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode, encoded_size
+from tagwire.layout import Layout
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.records import format_names, format_of, read_batches
+
+NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
+NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
+
+# A record of magic 2 and 3 without its length and attributes: timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1
+# byte -> 02 6b, value of 2 -> 04 7676, 1 header -> 02: its key of 1 -> 02 68, its null value (-1) -> 01. 11 bytes.
+RECORD = {
+    "attributes": 0,
+    "timestamp_delta": 0,
+    "offset_delta": 0,
+    "key": b"k",
+    "value": b"vv",
+    "headers": ({"key": "h", "value": None},),
+}
+
+
+def message(magic: int, attributes: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"offset": 8, "magic": magic, "attributes": attributes, "key": b"k", "value": b"vv"} | fields
+
+
+def batch(magic: int, **fields: Any) -> dict[str, Any]:
+    common = {"base_offset": 8, "partition_leader_epoch": 5, "magic": magic, "attributes": 0, "last_offset_delta": 0}
+    return common | NO_PRODUCER | fields
+
+
+INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
+
+CASES: list[tuple[str, str, str, dict[str, Any]]] = [
+    # size: crc 4, magic 1, attributes 1, key 4 + 1, value 4 + 2: 17 = 11
+    ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
+    # 4 + 1 + 1 + 4 + 4 = 14 = 0e
+    ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
+    # as v0, and a timestamp of 8: 25 = 19. 300 = 012c
+    (
+        "v1",
+        "key and value",
+        "0000000000000008 00000019 @98efcf7f 01 00 000000000000012c 00000001 6b 00000002 7676",
+        message(1, timestamp=300),
+    ),
+    (
+        "v1",
+        "append time, empty key, null value",
+        "0000000000000008 00000016 @278c9beb 01 08 ffffffffffffffff 00000000 ffffffff",
+        message(1, 8, timestamp=-1, key=b"", value=None),
+    ),
+    (
+        "kip82-int",
+        "no headers: v1 but for magic and crc",
+        "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
+        message(2, timestamp=300, headers=()),
+    ),
+    # 25, the length of the headers 4, and two headers: 4 + 4 + 1 and 4 + 4, which is 17 = 11; 46 = 2e
+    (
+        "kip82-int",
+        "headers",
+        """0000000000000008 0000002e @be0f1663 02 10 000000000000012c 00000001 6b
+        00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
+        message(2, 0x10, timestamp=300, headers=INT_HEADERS),
+    ),
+    # unsigned, 0xffffffff is the highest key; two headers of 8 and 8: 16 = 10
+    (
+        "kip82-int",
+        "key order",
+        """0000000000000008 0000002d @5a5062d8 02 10 000000000000012c 00000001 6b
+        00000010 00000001 00000000 ffffffff 00000000 00000002 7676""",
+        message(2, 0x10, timestamp=300, headers=({"key": 1, "value": b""}, {"key": -1, "value": b""})),
+    ),
+    (
+        "kip82-int-signed",
+        "key order",
+        """0000000000000008 0000002d @35aef567 02 10 000000000000012c 00000001 6b
+        00000010 ffffffff 00000000 00000001 00000000 00000002 7676""",
+        message(2, 0x10, timestamp=300, headers=({"key": -1, "value": b""}, {"key": 1, "value": b""})),
+    ),
+    (
+        "kip87",
+        "tombstone with a payload",
+        "0000000000000008 00000019 @f90d1d97 02 20 000000000000012c 00000001 6b 00000002 7676",
+        message(2, 0x20, timestamp=300),
+    ),
+    (
+        "kip87",
+        "no tombstone",
+        "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
+        message(2, timestamp=300),
+    ),
+    (
+        "kip82-int+kip87",
+        "both bits",
+        """0000000000000008 0000002e @0bed6653 02 30 000000000000012c 00000001 6b
+        00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
+        message(2, 0x30, timestamp=300, headers=INT_HEADERS),
+    ),
+    # crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4: 41.
+    # Message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3: 12 = 0c. 41 + 13 = 54 = 36
+    (
+        "kip82-str",
+        "a header",
+        """0000000000000008 00000036 @165259f6 02 0000 00000000 000000000000012c 000000000000012c
+        ffffffffffffffff ffff ffffffff  0c 00 00 00 01 6b 02 7676  03 01 68 76""",
+        {
+            "first_offset": 8,
+            "magic": 2,
+            "attributes": 0,
+            "last_offset_delta": 0,
+            "first_timestamp": 300,
+            "max_timestamp": 300,
+            **NO_PID,
+            "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
+        },
+    ),
+    # null key and null value by bits 0 and 1, and an empty key beside a null value: 3 + 1 and 4 + 1 bytes
+    (
+        "kip82-str",
+        "nulls",
+        """0000000000000008 00000032 @a68a59d6 02 0000 00000001 000000000000012c 000000000000012c
+        ffffffffffffffff ffff ffffffff  03 03 00 00  04 02 01 01 00""",
+        {
+            "first_offset": 8,
+            "magic": 2,
+            "attributes": 0,
+            "last_offset_delta": 1,
+            "first_timestamp": 300,
+            "max_timestamp": 300,
+            **NO_PID,
+            "messages": (
+                RECORD | {"attributes": 3, "key": None, "value": None, "headers": ()},
+                RECORD
+                | {
+                    "attributes": 2,
+                    "timestamp_delta": -1,
+                    "offset_delta": 1,
+                    "key": b"",
+                    "value": None,
+                    "headers": (),
+                },
+            ),
+        },
+    ),
+    # epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4: 49.
+    # The record with attributes: 12 = zig-zag 18. 49 + 13 = 62 = 3e
+    (
+        "v2",
+        "a record",
+        """0000000000000008 0000003e 00000005 02 @e7f7d3c5 0000 00000000 000000000000012c 000000000000012c
+        ffffffffffffffff ffff ffffffff 00000001  18 00 00 00 02 6b 04 7676 02 02 68 01""",
+        batch(2, base_timestamp=300, max_timestamp=300, records=(RECORD,)),
+    ),
+    # an empty batch, as compaction leaves it: 61 bytes in all
+    (
+        "v2",
+        "empty",
+        """0000000000000008 00000031 00000005 02 @db47edc5 0000 00000003 ffffffffffffffff 000000000000012c
+        ffffffffffffffff ffff ffffffff 00000000""",
+        batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
+    ),
+    # batchLength 1, epoch 4, magic 1, crc 4, attributes 2 (bit 7), lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
+    # delta 1, producer 14, count 4: 33. The record without attributes: 11 = zig-zag 16. 33 + 12 = 45 = 2d
+    (
+        "v3",
+        "a record",
+        """0000000000000008 2d 00000005 03 @6ac7bda9 0080 00 ac02 00
+        ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
+        batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
+    ),
+    # the other reading: 45 = zig-zag 5a, 300 = zig-zag 600 = d8 04
+    (
+        "v3-zigzag",
+        "a record",
+        """0000000000000008 5a 00000005 03 @91404116 0080 00 d804 00
+        ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
+        batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
+    ),
+    # attributes in the record (13 bytes); no timestamp: -1 as 64 bits, nine times ff and 01: 33 + 8 + 13 = 54 = 36
+    (
+        "v3",
+        "attributes, no timestamp",
+        """0000000000000008 36 00000005 03 @8629dc00 0000 00 ffffffffffffffffff01 00
+        ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
+        batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
+    ),
+    # -1 = zig-zag 01: 33 - 1 + 13 = 45 = zig-zag 5a
+    (
+        "v3-zigzag",
+        "attributes, no timestamp",
+        """0000000000000008 5a 00000005 03 @5526f328 0000 00 01 00
+        ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
+        batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
+    ),
+]
+
+IDS = [f"{name}: {what}" for name, what, _, _ in CASES]
+POLYNOMIALS = {"v2": 0x82F63B78, "v3": 0x82F63B78, "v3-zigzag": 0x82F63B78}
+CRC32 = 0xEDB88320
+
+
+def crc(data: bytes, polynomial: int) -> int:
+    """A reflected CRC of 32 bits, bit by bit."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (polynomial if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
+def golden(text: str) -> bytes:
+    return bytes.fromhex(text.replace("@", ""))
+
+
+def layout_of(name: str) -> Layout:
+    format = format_of(name)
+    return Layout(name, None, format.root)
+
+
+def read(name: str, data: bytes) -> Any:
+    value, _ = decode(layout_of(name), data, whole=True, strict=True, limits=DEFAULT_LIMITS)
+    return value
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_the_checksum(name: str, what: str, text: str, value: Any) -> None:
+    before, _, after = text.partition("@")
+    stated, covered = after.split(None, 1)
+    assert stated == f"{crc(bytes.fromhex(covered), POLYNOMIALS.get(name, CRC32)):08x}", before
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_both_ways(name: str, what: str, text: str, value: dict[str, Any]) -> None:
+    data = golden(text)
+    assert encode(layout_of(name), value) == data
+    assert encoded_size(layout_of(name), value) == len(data)
+    found = read(name, data)
+    del found["crc"]
+    assert found == ({"headers": ()} if "headers" in found else {}) | value
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -> None:
+    data = golden(text)
+    for cut in range(len(data)):
+        with pytest.raises(DecodeError):
+            read(name, data[:cut])
+        with pytest.raises(DecodeError):
+            [list(batch) for batch in read_batches(data[:cut] or b"\0", name)]
+    with pytest.raises(DecodeError):
+        read(name, data + b"\x00")
+    with pytest.raises(DecodeError):
+        list(read_batches(data + b"\x00", name))
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_every_byte_counts(name: str, what: str, text: str, value: Any) -> None:
+    """A changed byte is refused by the checksum, or is one that the checksum does not cover."""
+    data = golden(text)
+    covered = len(golden(text.partition("@")[0])) + 4
+    for at in range(covered, len(data)):
+        with pytest.raises(DecodeError):
+            read(name, data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :])
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_a_trace_has_every_byte(name: str, what: str, text: str, value: Any) -> None:
+    data = golden(text)
+    seen = trace(layout_of(name), data)
+    assert seen.error is None and seen.canonical
+    assert sum(node.header_length + node.trailer_length for node in seen.root.walk()) == len(data)
+
+
+@pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
+def test_batches_give_the_same_bytes(name: str, what: str, text: str, value: Any) -> None:
+    data = golden(text)
+    first, second = read_batches(data + data, name)
+    assert first.encode() == second.encode() == data
+    assert [record.offset for record in first] == [8 + index for index in range(len(first))]
+    assert first.replace(base_offset=100).replace(base_offset=8).encode() == data
+
+
+def test_every_format_has_golden_bytes() -> None:
+    assert {name for name, _, _, _ in CASES} == set(format_names())
+
+
+def case(name: str, what: str) -> bytes:
+    return next(golden(text) for one, other, text, _ in CASES if (one, other) == (name, what))
+
+
+# ---------------------------------------------------------------- what the proposals claim
+
+
+def test_a_message_without_headers_differs_from_v1_in_magic_and_crc_alone() -> None:
+    """KIP-82, first draft: headers cost nothing where there are none."""
+    plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
+    differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
+    assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}
+
+
+def test_the_tombstone_flag_costs_no_byte() -> None:
+    """KIP-87."""
+    assert len(case("kip87", "tombstone with a payload")) == len(case("kip87", "no tombstone"))
+    assert len(case("kip87", "no tombstone")) == len(case("v1", "key and value"))
+
+
+@pytest.mark.parametrize(
+    ("what", "one", "other"),
+    [("key order", "kip82-int", "kip82-int-signed"), ("a record", "v3", "v3-zigzag")],
+)
+def test_readings_of_an_ambiguity_have_distinct_bytes(what: str, one: str, other: str) -> None:
+    assert case(one, what) != case(other, what)
+    with pytest.raises(DecodeError):
+        list(read_batches(case(one, what), other))
+    with pytest.raises(DecodeError):
+        list(read_batches(case(other, what), one))

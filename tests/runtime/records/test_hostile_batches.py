@@ -1,0 +1,378 @@
+"""Bytes that mean harm, or are just damaged: a TagwireError, in bounded time and memory, and nothing else."""
+
+import random
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+import pytest
+from peak_memory import PEAK_KIB, SANITIZED
+
+from tagwire.errors import DecodeError, LimitError, TagwireError
+from tagwire.limits import Limits
+from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.wire.compression import CODECS, pack
+
+RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]
+V2_CRC_AT, V2_COUNT_AT, V2_RECORDS_AT = 17, 57, 61
+
+
+def batch(format: str = "v2", **settings: Any) -> bytearray:
+    return bytearray(build(RECORDS, format, **settings).encode())
+
+
+def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> list[Any]:
+    return [list(found) for found in read_batches(bytes(data), format, Limits(**limits))]
+
+
+def resealed(data: bytearray) -> bytes:
+    """With the length and the checksum of v2 put right, so that what is inside is looked at."""
+    struct.pack_into(">i", data, 8, len(data) - 12)
+    struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
+    return bytes(data)
+
+
+def fault(data: bytes | bytearray, format: str = "auto", **limits: Any) -> DecodeError:
+    with pytest.raises(DecodeError) as caught:
+        read_all(data, format, **limits)
+    return caught.value
+
+
+def test_a_wrong_checksum() -> None:
+    data = batch()
+    data[-1] ^= 1
+    error = fault(data)
+    assert (error.path, error.offset) == ("crc", V2_CRC_AT) and "the crc32c of the" in error.expected
+
+
+@pytest.mark.parametrize("count", [2**31 - 1, 6, -1, 4])
+def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
+    data = batch()
+    struct.pack_into(">i", data, V2_COUNT_AT, count)
+    assert fault(resealed(data)).path.startswith("records")
+
+
+def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
+    """The last message has the wrapper's offset, so the first one's is lower than an int64 can say."""
+    data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
+    (found,) = read_all(data, "v1")
+    assert [record.offset for record in found] == [-(2**63) - 4 + index for index in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("record", "path"),
+    [
+        ("02 00", "records"),
+        ("7e 00 00 00 01 01 00", "records[0].length"),
+        ("01 00 00 00 01 01 00", "records[0].length"),
+        ("ffffffffffffffffff01 00", "records[0].length"),
+        ("0c 00 00 00 fe ff ff ff 0f", "records[0].key"),
+        ("0c 00 00 00 03 01 00", "records[0].key"),
+        ("0e 00 00 00 01 01 fe ff", "records[0]"),
+        ("12 00 00 00 01 01 feffffff0f", "records[0].headers"),
+        ("10 00 00 00 01 01 02 01 00", "records[0].headers[0].key"),
+        ("12 00 00 00 01 01 02 02 ff 01", "records[0].headers[0].key"),
+        ("0e 00 00 00 01 01 00 00", "records[0]"),
+        ("0e 00 80 00 00 01 01 00", "records[0].timestamp_delta"),
+        ("1a 00 00 00 ffffffffffffffff7f 01 00", "records[0].key"),
+        ("0c 00 00 00 01 fe ff ff ff 0f", "records[0].value"),
+        ("1e 00 00 00 01 01 ffffffffffffffffff01", "records[0].headers"),
+    ],
+)
+def test_a_record_that_lies(record: str, path: str) -> None:
+    head = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">i", head, V2_COUNT_AT, 1)
+    error = fault(resealed(head + bytes.fromhex(record)))
+    assert error.path.startswith(path), error
+    assert error.offset >= V2_RECORDS_AT
+
+
+@pytest.mark.parametrize("at", ["length", "key", "headers"])
+def test_a_varint_without_end_takes_no_time(at: str) -> None:
+    """A million bytes of FF: a reader that builds the number up takes minutes."""
+    head = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">i", head, V2_COUNT_AT, 1)
+    before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
+    begin = time.perf_counter()
+    error = fault(resealed(head + bytes.fromhex(before) + b"\xff" * 1_000_000))
+    assert time.perf_counter() - begin < 1 and error.path == f"records[0].{at}"
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_garbage_behind_an_old_magic(magic: int) -> None:
+    """Of any length, with a right size and checksum: what lies behind the attributes is garbage."""
+    random.seed(magic)
+    for size in range(200):
+        body = bytes([magic, 0]) + random.randbytes(size)
+        data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+        with pytest.raises(DecodeError):
+            read_all(data)
+
+
+@pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 7])
+def test_a_codec_bit_on_plain_records(attributes: int) -> None:
+    data = batch()
+    struct.pack_into(">h", data, 21, attributes)
+    error = fault(resealed(data))
+    assert error.path in ("records", "attributes")
+
+
+@pytest.mark.parametrize("magic", [4, 9, 127, 255])
+def test_an_unknown_magic(magic: int) -> None:
+    data = batch()
+    data[16] = magic
+    error = fault(data)
+    assert error.offset == 16 and error.found == f"magic {magic}"
+
+
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+def test_a_bomb_is_refused_at_the_limit(codec: str) -> None:
+    bomb = pack(codec, bytes(100_000_000))
+    format = "v0" if codec == "lz4-magic0" else "v2"
+    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", head, 21, ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0]))
+    data = resealed(head + bomb) if format == "v2" else wrapper(0, 3, bomb)
+    limits = {"decompressed_bytes": 10_000_000, "decompression_ratio": 1 << 30}
+    for bound in (limits, {"decompression_ratio": 5}):
+        tracemalloc.start()
+        with pytest.raises(LimitError, match=r"Limits\.decompress"):
+            read_all(data, format, **bound)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 5 * 10_000_000 + 3 * len(bomb)
+
+
+READ_A_BOMB = f"""{PEAK_KIB}
+import sys
+from tagwire.errors import LimitError
+from tagwire.limits import Limits
+from tagwire.records import build, Record, read_batches
+format, path = sys.argv[1:]
+for codec in ("gzip", "snappy", "lz4"):
+    [list(each) for each in read_batches(build([Record(0, -1, b"k", b"v")], "v0", compression=codec).encode())]
+data = open(path, "rb").read()
+before = peak_kib()
+try:
+    limits = Limits(decompressed_bytes=10_000_000, decompression_ratio=1 << 30)
+    [list(batch) for batch in read_batches(data, format, limits)]
+except LimitError:
+    print(peak_kib() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+def test_a_bomb_takes_no_more_memory_than_the_limit(codec: str, tmp_path: Path) -> None:
+    """Of the process, since libraries allocate behind Python's back: 300 MB, of which 10 are allowed."""
+    format = "v0" if codec == "lz4-magic0" else "v2"
+    number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
+    bomb = pack(codec, bytes(300_000_000))
+    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", head, 21, number)
+    path = tmp_path / "bomb"
+    path.write_bytes(resealed(head + bomb) if format == "v2" else wrapper(0, number, bomb))
+    words = [sys.executable, "-c", READ_A_BOMB, format, str(path)]
+    grown = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    assert grown * 1024 < 5 * 10_000_000 + 4 * len(bomb)
+
+
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+def test_damaged_packed_bytes(codec: str) -> None:
+    packed = pack(codec, b"some words " * 50)
+    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
+    struct.pack_into(">h", head, 21, number)
+    random.seed(codec)
+    for _ in range(100):
+        broken = bytearray(packed)
+        broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
+        with pytest.raises(TagwireError):  # even where it unpacks, these are no records
+            read_all(resealed(head + broken[: random.randrange(1, len(broken) + 1)]))
+
+
+def wrapper(magic: int, attributes: int, value: bytes | None) -> bytes:
+    size = b"\xff\xff\xff\xff" if value is None else struct.pack(">i", len(value))
+    time = struct.pack(">q", 300) if magic else b""
+    body = struct.pack(">bb", magic, attributes) + time + b"\xff\xff\xff\xff" + size + (value or b"")
+    return struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+
+
+INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (None, "null in a wrapper"),
+        (pack("gzip", b""), "an empty message set in a wrapper"),
+        (pack("gzip", INNER[:-1]), "length 24"),
+        (pack("gzip", wrapper(1, 1, pack("gzip", INNER))), "a wrapper inside a wrapper"),
+        (pack("gzip", bytes(build([Record(0, -1, b"k", b"v")], "v0").encode())), "magic 0"),
+        (b"", "gzip bytes that end early"),
+    ],
+)
+def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) -> None:
+    assert found in fault(wrapper(1, 1, value)).found
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_zstd_is_refused_before_magic_2(magic: int) -> None:
+    error = fault(wrapper(magic, 4, pack("zstd", INNER)))
+    assert error.path == "attributes" and error.found.startswith("compression 4")
+
+
+@pytest.mark.parametrize("bit", [0x10, 0x20])
+def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
+    inner = build([Record(0, 300, b"k", b"v")], "kip82-int+kip87").encode()
+    data = bytearray(wrapper(2, 1, pack("gzip", inner)))
+    assert len(read_all(data, "kip82-int+kip87")[0]) == 1
+    with pytest.raises(DecodeError):
+        read_all(wrapper(2, 1 | bit, pack("gzip", inner)), "kip82-int+kip87")
+
+
+@pytest.mark.parametrize(
+    ("keys", "format", "is_right"),
+    [
+        ((1, 2), "kip82-int", True),
+        ((2, 1), "kip82-int", False),
+        ((1, 1), "kip82-int", False),
+        ((1, -1), "kip82-int", True),
+        ((-1, 1), "kip82-int", False),
+        ((-1, 1), "kip82-int-signed", True),
+        ((1, -1), "kip82-int-signed", False),
+        ((), "kip82-int", False),
+    ],
+)
+def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is_right: bool) -> None:
+    headers = b"".join(struct.pack(">ii", key, 0) for key in keys)
+    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
+    body += struct.pack(">i", len(headers)) + headers + struct.pack(">i", -1)
+    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+    if is_right:
+        assert [key for key, _ in read_all(data, format)[0][0].headers] == list(keys)
+    else:
+        assert fault(data, format).path == "headers"
+
+
+@pytest.mark.parametrize(
+    ("stated", "headers"),
+    [
+        (7, "00000001 00000000"),  # shorter than its one header
+        (9, "00000001 00000000"),  # longer
+        (2**31 - 1, "00000001 00000000"),
+        (-1, "00000001 00000000"),
+        (8, "00000001 ffffffff"),  # a null value
+        (8, "00000001 fffffffe"),
+        (8, "00000001 7fffffff"),
+        (4, "00000001"),  # no value at all
+    ],
+)
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int+kip87"])
+def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
+    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
+    body += struct.pack(">i", stated) + bytes.fromhex(headers) + struct.pack(">i", -1)
+    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+    assert fault(data, format).offset >= 28
+
+
+def test_limits_on_records_and_headers() -> None:
+    records = [Record(index, 1, None, None, (("h", b""),)) for index in range(5)]
+    data = build(records).encode()
+    assert len(read_all(data, elements=10)[0]) == 5
+    assert isinstance(fault(data, elements=9), LimitError)
+    assert isinstance(fault(data, bytes=len(data) - 1), LimitError)
+
+
+def beyond(format: str, codec: str, **limits: int) -> LimitError:
+    """What stops five records with two headers each."""
+    has_headers = "headers" in format_of(format).has
+    keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
+    headers = tuple((key, b"") for key in keys) if has_headers else ()
+    records = [Record(index, -1 if format == "v0" else 1, b"k", b"v", headers) for index in range(5)]
+    data = build(records, format, compression=codec).encode()
+    exact = {"records": 5} | ({"headers": 2} if has_headers else {})
+    assert sum(len(each) for each in read_all(data, format, **exact)) == 5
+    with pytest.raises(LimitError) as caught:
+        read_all(data, format, **limits)
+    return caught.value
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("format", format_names())
+def test_the_limit_on_records(format: str, codec: str) -> None:
+    if codec == "none" and format_of(format).records is None:
+        return  # messages that nothing wraps come one by one
+    error = beyond(format, codec, records=4)
+    assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("format", [name for name in format_names() if "headers" in format_of(name).has])
+def test_the_limit_on_headers(format: str, codec: str) -> None:
+    error = beyond(format, codec, headers=1)
+    assert error.found == "2 headers" and error.path == "records[0].headers" and "Limits.headers" in error.expected
+
+
+def test_each_limit_is_its_own() -> None:
+    """Five records with two headers each: fifteen elements."""
+    assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
+    assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
+
+
+def test_a_huge_count_allocates_nothing() -> None:
+    data = bytearray(batch())
+    struct.pack_into(">i", data, V2_COUNT_AT, 2**31 - 1)
+    tracemalloc.start()
+    fault(resealed(data))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+def test_faults_in_packed_bytes_have_a_place() -> None:
+    """The offset is that of the packed bytes; the text says where in the unpacked ones."""
+    head = bytearray(batch("v2")[:V2_RECORDS_AT])
+    struct.pack_into(">h", head, 21, 1)
+    struct.pack_into(">i", head, V2_COUNT_AT, 1)
+    error = fault(resealed(head + pack("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    assert error.offset == V2_RECORDS_AT and error.path == "records[0].key"
+    assert "at byte 4 of the 7 unpacked" in error.found
+
+
+@pytest.mark.parametrize("format", format_names())
+def test_mutations_raise_nothing_else(format: str) -> None:
+    random.seed(format)
+    codecs = {codec.partition("-")[0] for codec in format_of(format).codecs}
+    records = [record.replace(timestamp=-1) for record in RECORDS] if format == "v0" else RECORDS
+    originals = [build(records, format, compression=codec).encode() for codec in sorted(codecs)]
+    for original in originals:
+        for _ in range(150):
+            data = bytearray(original)
+            for _ in range(random.choice((1, 1, 2, 8))):
+                at = random.randrange(len(data))
+                data[at] = random.choice((0, 1, 0x7F, 0x80, 0xFF, data[at] ^ 1 << random.randrange(8)))
+            cut = random.choice((len(data), len(data), random.randrange(len(data))))
+            for name in (format, "auto"):
+                with suppress(TagwireError):
+                    read_all(data[:cut] or b"\0", name)
+
+
+def test_resealed_mutations_raise_nothing_else() -> None:
+    """With a right checksum, damage reaches the records."""
+    random.seed(4)
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        original = batch(compression=codec)
+        for _ in range(400):
+            data = bytearray(original)
+            for _ in range(random.choice((1, 2, 4))):
+                data[random.randrange(21, len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+            with suppress(TagwireError):
+                read_all(resealed(data), "v2")

@@ -1,0 +1,235 @@
+"""Records by the native engine, by straight lines and by the layout alone: the same values, bytes, verdicts and places.
+
+The native engine raises where the interpreter contradicts its refusal; so it is
+asked as users do, and what comes out is held against both other ways.
+"""
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pytest
+from native_engine import Plan, native
+from record_damage import damaged, odd_records, records_for
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.explain.trace import trace
+from tagwire.interpreter import reader, writer
+from tagwire.layout import Array, Layout, Nested, StructLayout
+from tagwire.limits import Limits
+from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.records.format import Format
+from tagwire.records.native import seen
+
+pytestmark = native
+
+FORMATS = format_names()
+LIMITS = Limits(elements=7)
+
+
+@pytest.fixture(autouse=True)
+def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The native engine, also where the tests run with the other one."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
+    """A format in each engine."""
+
+    def of(name: str) -> dict[str, Format]:
+        native = Format(format_of(name).layout)
+        assert native.plans.head is not None and native.plans.records is not None
+        monkeypatch.setenv("TAGWIRE_ENGINE", "python")
+        straight, by_layout = Format(native.layout), Format(native.layout)
+        assert straight.plans.records is None and by_layout.plans.head is None
+        monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+        by_layout.is_plain = False
+        return {"native": native, "straight": straight, "by layout": by_layout}
+
+    return of
+
+
+def all_of(value: Any) -> Any:
+    """A value with the types of all that it holds."""
+    if isinstance(value, Record):
+        return [all_of(getattr(value, name)) for name in Record.__slots__]
+    if isinstance(value, list | tuple):
+        return type(value), [all_of(each) for each in value]
+    return type(value), value
+
+
+def read(format: Format, data: bytes, limits: Limits) -> Any:
+    """What comes out: records up to the fault, then the error with its place."""
+    found: list[Any] = []
+    try:
+        for batch in read_batches(data, format, limits):
+            found.append((batch.base_offset, batch.last_offset, batch.attributes, batch.crc, batch.size))
+            found += (all_of(record) for record in batch)
+    except DecodeError as error:
+        found.append((type(error), error.path, error.offset, error.found, error.expected))
+    return found
+
+
+def written(format: Format, records: list[Record], settings: dict[str, Any]) -> Any:
+    try:
+        batch = build(records, format, **settings)
+        return batch.encode(), len(batch), batch.last_offset, batch.max_timestamp
+    except TagwireError as error:
+        return type(error), str(error)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        return type(error)
+
+
+def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
+    """How many of so many damaged batches were refused, by all in the same way."""
+    refused = 0
+    for data in damaged(name, random, count):
+        limits = random.choice((Limits(), Limits(), LIMITS))
+        found = {way: read(format, data, limits) for way, format in formats.items()}
+        assert found["native"] == found["straight"] == found["by layout"], data.hex()
+        is_refused = bool(found["native"]) and isinstance(found["native"][-1][0], type)
+        is_refused = is_refused and issubclass(found["native"][-1][0], DecodeError)
+        refused += is_refused
+        if formats["native"].records is not None and limits.elements is None and len(found["native"]) and data:
+            traced = trace(formats["native"].layout, data)
+            assert (traced.error is not None) == is_refused or not is_refused, data.hex()
+    return refused
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    refused = compare_reading(ways(name), name, Random(name), 150)
+    assert 30 < refused < 145
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    compare_reading(ways(name), name, Random(f"{name} at length"), 2_000)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_ways_write_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    random = Random(name)
+    formats = ways(name)
+    outcomes = set()
+    for _ in range(400):
+        records = odd_records(name, random)
+        settings = random.choice(({}, {}, {"base_offset": 2**33 - 9}, {"compression": "gzip"}, {"last_offset": 2**34}))
+        found = {way: written(format, records, settings) for way, format in formats.items()}
+        assert found["native"] == found["straight"] == found["by layout"], records
+        outcomes.add(type(found["native"][0] if isinstance(found["native"], tuple) else found["native"]))
+    assert {bytes, type} <= outcomes
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("timestamp_type", ["create", "append"])
+def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[str, Format]]) -> None:
+    if name == "v0" and timestamp_type == "append":
+        pytest.skip("it has no timestamps")
+    records = records_for(name, Random(7), 4)
+    for codec in ("none", "gzip"):
+        settings = {"timestamp_type": timestamp_type, "append_time": 77, "compression": codec}
+        data = {way: build(records, format, **settings).encode() for way, format in ways(name).items()}
+        assert len(set(data.values())) == 1
+        found = [read(format, data["native"], Limits()) for format in ways(name).values()]
+        assert found[0] == found[1] == found[2]
+
+
+def test_records_come_one_by_one() -> None:
+    """What was read before a fault is there, as it is without the engine."""
+    records = [Record(index, 1, None, b"x") for index in range(3)]
+    data = bytearray(build(records).encode())
+    batch = next(read_batches(bytes(data)))
+    iterator = iter(batch)
+    assert next(iterator) == records[0] and list(iterator) == records[1:]
+    assert next(iterator, None) is None
+
+
+def test_iterators_of_one_batch_are_apart() -> None:
+    batch = build([Record(index, 1, None, b"x") for index in range(3)])
+    one, other = iter(batch), iter(batch)
+    assert [next(one).offset, next(one).offset, next(other).offset, next(one).offset] == [0, 1, 0, 2]
+
+
+def test_a_format_whose_records_the_engine_leaves_alone() -> None:
+    """No record without an offset delta: there is no plan of records, and none is missed."""
+    root = format_of("v2").root
+    records = root.items[-1]
+    assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
+    fields = tuple(item for item in records.type.element.struct.items if item.name != "offset_delta")
+    element = Nested(StructLayout("Record", fields))
+    items = (*root.items[:-1], records.replace(type=records.type.replace(element=element)))
+    format = Format(Layout("v2", None, StructLayout("Batch", items)))
+    assert seen(format) is None and format.plans.head is not None and format.plans.records is None
+
+
+def test_odd_limits_are_left_to_the_interpreter() -> None:
+    batch = build([Record(0, 1, b"k", b"v", (("h", b""),))]).encode()
+    for limits, is_right in ((Limits(depth=3), True), (Limits(depth=2), False), (Limits(elements=2), True)):
+        with suppress(DecodeError):
+            assert bool(list(next(read_batches(batch, limits=limits)))) == is_right
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_whole_formats_by_their_classes(name: str) -> None:
+    """A format's class decodes and encodes by the plan what the layout's interpreter does, packed or not."""
+    layout = format_of(name).layout
+    random = Random(name)
+    for codec in ("none", "gzip"):
+        data = next(read_batches(build(records_for(name, random, 3), name, compression=codec).encode(), name)).encode()
+        base: Any = layout.root.cls
+        cls: Any = type("Format", (base,), {"__slots__": (), "_plan": Plan(layout)})
+        expected, _ = reader.decode(layout, data, whole=True, strict=True, limits=Limits())
+        message = cls.decode(data)
+        assert type(message) is type(expected) and message == expected
+        assert message.encode() == writer.encode(layout, expected)
+        assert message.encoded_size() == len(message.encode())
+        with pytest.raises(DecodeError) as caught:
+            cls.decode(data[:-1])
+        with pytest.raises(DecodeError) as by_layout:
+            reader.decode(layout, data[:-1], whole=True, strict=True, limits=Limits())
+        assert str(caught.value) == str(by_layout.value)
+
+
+@pytest.mark.slow
+def test_nothing_leaks() -> None:
+    """Reading, building and refusing, again and again, leaves nothing behind."""
+    inputs = [(name, list(damaged(name, Random(name), 20)), odd_records(name, Random(name))) for name in FORMATS]
+
+    def run() -> None:
+        for name, batches, records in inputs:
+            format = format_of(name)
+            for data in batches:
+                read(format, data, Limits())
+            written(format, records, {})
+
+    for _ in range(3):
+        run()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(15):
+            run()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000
+
+
+def test_who_keeps_a_record_keeps_it() -> None:
+    """Records are filled again only where nobody else has them."""
+    records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
+    batch = build(records)
+    kept = [record for index, record in enumerate(batch) if index % 3 == 0]
+    assert kept == records[::3]
+    everything = list(batch)
+    assert everything == records and len({id(record) for record in everything}) == 9

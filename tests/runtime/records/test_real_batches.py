@@ -1,0 +1,129 @@
+"""Batches of real brokers are read as Kafka reads them, and written back to the same bytes."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire.explain.trace import trace
+from tagwire.records import RecordBatch, build, control_record, format_of, read_batches
+
+FILE = Path(__file__).parents[2] / "data" / "records" / "batches.jsonl.gz"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
+IDS = [f"{row['broker']}-{row['file'].split('/')[0]}-{row['position']}" for row in ROWS]
+
+CONTROL_NAMES = {
+    "ABORT": "abort",
+    "COMMIT": "commit",
+    "LEADER_CHANGE": "leader_change",
+    "SNAPSHOT_HEADER": "snapshot_header",
+    "SNAPSHOT_FOOTER": "snapshot_footer",
+    "KRAFT_VERSION": "kraft_version",
+    "KRAFT_VOTERS": "kraft_voters",
+}
+
+
+def the_batch(row: dict[str, Any]) -> RecordBatch:
+    (batch,) = read_batches(bytes.fromhex(row["hex"]))
+    return batch
+
+
+def from_hex(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_read_as_kafka_reads_it(row: dict[str, Any]) -> None:
+    batch, said = the_batch(row), row["batch"]
+    found = {
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "magic": batch.magic,
+        "crc": batch.crc,
+        "compression": batch.compression,
+        "timestampType": {"create": "CreateTime", "append": "LogAppendTime"}[batch.timestamp_type],
+        "maxTimestamp": batch.max_timestamp,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "baseSequence": batch.base_sequence,
+        "isTransactional": batch.is_transactional,
+        "isControl": batch.is_control,
+        "partitionLeaderEpoch": batch.partition_leader_epoch,
+        "deleteHorizonMs": batch.delete_horizon_ms,
+    }
+    if batch.magic == 0:
+        found["timestampType"] = "NoTimestampType"
+    assert found == said
+    assert batch.format == f"v{batch.magic}" and batch.size == len(row["hex"]) // 2
+    assert len(batch) == len(row["records"])
+    for record, (offset, timestamp, key, value, headers, _) in zip(batch, row["records"], strict=True):
+        assert (record.offset, record.timestamp) == (offset, timestamp)
+        assert (record.key, record.value) == (from_hex(key), from_hex(value))
+        assert record.headers == tuple((name, from_hex(content)) for name, content in headers)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_written_back(row: dict[str, Any]) -> None:
+    batch = the_batch(row)
+    data = bytes.fromhex(row["hex"])
+    assert batch.encode() == data
+    assert batch.replace(base_offset=batch._head[batch._format.fields["base_offset"].name]).encode() == data
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_built_again_of_its_records(row: dict[str, Any]) -> None:
+    """Uncompressed batches come out the same to the byte, the others with the same records."""
+    batch = the_batch(row)
+    settings: dict[str, Any] = {"compression": batch.compression, "timestamp_type": batch.timestamp_type}
+    if batch.timestamp_type == "append":
+        settings["append_time"] = batch.max_timestamp
+    if batch.magic == 2:
+        names = ("producer_id", "producer_epoch", "base_sequence", "partition_leader_epoch", "is_transactional")
+        settings |= {name: getattr(batch, name) for name in (*names, "is_control", "base_offset", "last_offset")}
+        settings |= {"max_timestamp": batch.max_timestamp, "delete_horizon_ms": batch.delete_horizon_ms}
+        settings["base_timestamp"] = batch.base_timestamp
+    made = build(batch, batch.format, **settings)
+    assert list(made) == list(batch)
+    if batch.compression == "none" and (batch.timestamp_type == "create" or batch.magic < 2):
+        assert made.encode() == bytes.fromhex(row["hex"])
+    [again] = read_batches(made.encode())
+    assert list(again) == list(batch)
+    assert (again.compression, again.timestamp_type) == (batch.compression, batch.timestamp_type)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
+    data = bytes.fromhex(row["hex"])
+    seen = trace(format_of(f"v{row['batch']['magic']}").layout, data)
+    assert seen.error is None and seen.canonical
+    spaces = [(seen.root, data), *((node, node.unpacked) for node in seen.root.walk() if node.unpacked is not None)]
+    for top, space in spaces:
+        assert owned(top, inner=top is not seen.root) == len(space)
+
+
+def owned(node: Any, *, inner: bool) -> int:
+    """The bytes that nodes own in one space: that of the input, or what one node unpacks to."""
+    children = node.children
+    own = 0 if inner else node.header_length + node.trailer_length
+    return own + sum(
+        child.header_length if child.unpacked is not None else owned(child, inner=False)
+        for child in (() if node.unpacked is not None and not inner else children)
+    )
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["batch"]["isControl"]], ids=lambda row: row["file"])
+def test_control_records(row: dict[str, Any]) -> None:
+    for record, (*_, kind) in zip(the_batch(row), row["records"], strict=True):
+        marker = control_record(record)
+        assert marker.type == CONTROL_NAMES[kind]
+        assert marker.message is not None
+
+
+def test_the_kinds_that_there_are() -> None:
+    kinds = {(row["batch"]["magic"], row["batch"]["compression"]) for row in ROWS}
+    old = {(magic, codec) for magic in (0, 1) for codec in ("none", "gzip", "snappy", "lz4")}
+    assert kinds == old | {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")}
+    assert any(not row["records"] for row in ROWS)
+    assert any(row["batch"]["deleteHorizonMs"] is not None for row in ROWS)

@@ -1,0 +1,80 @@
+"""Generated code imports through the doors alone, and the runtime level says what is behind them."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tagwire
+import tagwire.message
+import tagwire.wire
+
+GENERATED = Path(__file__).parents[2] / "generated"
+NAMES = {
+    "tagwire": {1: "Registry require_level"},
+    "tagwire.message": {
+        1: "Bits Compression Condition DEFAULT_STRUCT FieldRow Form KeyRange Message NONE OptionalFields Order "
+        "RecordFormat Register Serializer Struct Versions constructor"
+    },
+    "tagwire.wire": {
+        1: "BOOLEANS BOOLEAN_BYTES BufferForm DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused booleans "
+        "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
+        "put_compact_count put_compact_string put_compact_strings put_count put_nullable_binary "
+        "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "
+        "put_tags put_uuids read_binaries  read_compact_binaries read_compact_strings read_strings read_tags "
+        "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
+    },
+}
+"""By door, the names that generated code may count on, each at the runtime level that brought it.
+
+A name that is not here needs a new row, under a level that is one higher than the one that was released last; a name
+goes only with a major version, since packages of older levels count on it.
+"""
+
+
+def promised(door: str) -> set[str]:
+    return {name for names in NAMES[door].values() for name in names.split()}
+
+
+@pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+def test_a_door_has_the_names_that_its_levels_promise(door: ModuleType) -> None:
+    assert set(door.__all__) == promised(door.__name__)
+    assert max(NAMES[door.__name__]) <= tagwire.RUNTIME_LEVEL
+
+
+@pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) -> None:
+    tree = ast.parse(Path(str(door.__file__)).read_text(encoding="utf-8"))
+    (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {(name, module) for node in typed.body for module, name in imports_of(node)}
+    assert imported == {(name, module) for module, names in vars(door)["_MODULES"].items() for name in names}
+    assert {name for name, _ in imported} == set(door.__all__) <= set(dir(door))
+    assert all(getattr(door, name) is not None for name in door.__all__)
+
+
+@pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+def test_other_names_are_not_there(door: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'"):
+        _ = door.nothing
+
+
+def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Module and name of each `from module import name`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((str(node.module), alias.name) for alias in node.names)
+        assert not isinstance(node, ast.Import) or not [a for a in node.names if a.name.startswith("tagwire")]
+
+
+def test_generated_code_imports_through_the_doors() -> None:
+    used: dict[str, set[str]] = {}
+    for pattern in ("*.py", "*.pyi"):
+        for path in GENERATED.rglob(pattern):
+            for module, name in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
+                if module.partition(".")[0] == "tagwire":
+                    used.setdefault(module, set()).add(name)
+    assert set(used) == set(NAMES)
+    for door, names in used.items():
+        assert names <= promised(door), door

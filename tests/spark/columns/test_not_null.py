@@ -1,0 +1,176 @@
+"""What is declared NOT NULL: by a message's spec, and by the schema of a read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
+
+import tagwire_messages as messages
+from tagwire.records import Record, build
+from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition as Partition
+from tagwire_messages.offset_commit_request import OffsetCommitRequestTopic as Topic
+from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message
+from tagwire_spark.columns.schema_check import check_asked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+COMMIT = messages.OffsetCommitRequest(
+    group_id="billing",
+    topics=[
+        Topic(name="orders", partitions=[Partition(partition_index=1, committed_offset=42, committed_metadata=None)])
+    ],
+)
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+NAME, VERSION = "OffsetCommitRequest", 8
+BILLING = ("billing", None, 42, None)
+
+
+def partitions(type: Any) -> Any:
+    """The struct of the innermost list."""
+    return type["topics"].dataType.elementType["partitions"].dataType.elementType
+
+
+def test_fields_are_nullable_where_their_spec_says_so() -> None:
+    found: Any = schema_of_message(NAME, VERSION, nullable=False)
+    assert [field.name for field in found if field.nullable] == ["group_instance_id"]
+    assert not found["topics"].dataType.containsNull
+    assert [field.name for field in partitions(found) if field.nullable] == ["committed_metadata"]
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}], ids=["failfast", "permissive"])
+def test_fields_of_a_message_that_may_be_null_are_nullable(options: dict[str, str]) -> None:
+    found: Any = schema_of_message(NAME, VERSION, options)
+    assert all(field.nullable for field in found)
+    assert not found["topics"].dataType.containsNull
+    assert [field.name for field in partitions(found) if field.nullable] == ["committed_metadata"]
+
+
+def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
+    permissive = {"mode": "PERMISSIVE"}
+    assert schema_of_message(NAME, VERSION, permissive, nullable=False) == schema_of_message(NAME, VERSION, permissive)
+
+
+def test_messages_that_are_null_themselves(spark: "SparkSession") -> None:
+    """Spark asks nobody whether what is NOT NULL is null: so it has to know that the struct around it may be."""
+    df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
+    for made in (
+        df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
+        decode_messages(df, NAME, VERSION, into="m").select("m.*"),
+        decode_messages(df, NAME, VERSION, into=None),
+    ):
+        offset = F.col("topics")[0]["partitions"][0]["committed_offset"]
+        chosen = made.select(
+            "group_id", "group_instance_id", offset, F.col("topics")[0]["partitions"][0]["committed_metadata"]
+        )
+        assert {tuple(row) for row in chosen.collect()} == {BILLING, (None,) * 4}
+        assert made.where("group_id is null").count() == made.where("topics is null").count() == 1
+
+
+def test_arrow_takes_what_is_null_within_a_message(spark: "SparkSession") -> None:
+    """Arrow casts no struct that is null with a field that is NOT NULL, and Spark's `toArrow` casts."""
+    name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
+    rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
+    df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
+    found: Any = schema_of_message(name, 0)
+    assert found["cursor"].nullable and all(field.nullable for field in found["cursor"].dataType)
+    for made in (df.select(from_message("value", name, 0).alias("m")), decode_messages(df, name, 0, into="m")):
+        read = made.select("m").toArrow()["m"].to_pylist()
+        assert sorted(((row or {}).get("cursor") or {}).get("topic_name", "") for row in read) == ["", "", "t"]
+        assert read.count(None) == 1
+
+
+def test_arrow_takes_rows_that_can_not_be_decoded(spark: "SparkSession") -> None:
+    """With structs in the message, which are null then."""
+    name = "FetchSnapshotRequest"
+    partition = messages.fetch_snapshot_request.PartitionSnapshot()
+    topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])
+    data = messages.FetchSnapshotRequest(topics=[topic]).encode(1)
+    df = spark.createDataFrame([(bytearray(data),), (bytearray(data[:-1]),), (None,)], "value binary")
+    column = from_message("value", name, 1, {"mode": "PERMISSIVE"})
+    read = df.select(column.alias("m")).toArrow()["m"].to_pylist()
+    assert sum(1 for row in read if row and row["topics"]) == 1 and read.count(None) == 1
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two messages, and a tombstone behind them."""
+    folder = tmp_path_factory.mktemp("not_null") / "commits-0"
+    folder.mkdir()
+    values = (COMMIT.encode(VERSION), COMMIT.encode(VERSION), None)
+    records = [Record(n, 1_700_000_000_000, b"k", value) for n, value in enumerate(values)]
+    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
+    return folder
+
+
+def read(spark: "SparkSession", log: Path, schema: StructType | str, **options: str) -> list[Any]:
+    reader = spark.read.format("kafka_log").options(message=NAME, version=VERSION, **options)
+    rows: list[Any] = reader.schema(schema).load(str(log)).collect()
+    return rows
+
+
+@pytest.mark.parametrize("options", [{}, {"isolation.level": "read_committed"}], ids=["natively", "by objects"])
+def test_a_schema_may_be_less_strict_than_the_message(
+    spark: "SparkSession", log: Path, options: dict[str, str]
+) -> None:
+    message = schema_of_message(NAME, VERSION, nullable=False)
+    strict = read(spark, log, StructType([StructField("message", message)]), **options)
+    loose = read(spark, log, f"message {message.simpleString()}", **options)
+    assert strict == loose
+    assert [row.message and row.message.topics[0].partitions[0].committed_offset for row in strict] == [42, 42, None]
+
+
+@pytest.mark.parametrize("options", [{}, {"isolation.level": "read_committed"}], ids=["natively", "by objects"])
+def test_a_column_that_has_no_null_may_be_declared_so(
+    spark: "SparkSession", log: Path, options: dict[str, str]
+) -> None:
+    schema = "key binary not null, offset bigint not null"
+    assert [row.offset for row in read(spark, log, schema, **options)] == [0, 1, 2]
+    with pytest.raises(PySparkException, match=r"NOT_NULL_ASSERT_VIOLATION\].*0\.log: column value has a null"):
+        read(spark, log, "value binary not null", **options)
+
+
+def test_a_null_in_a_capture(spark: "SparkSession") -> None:
+    reader = spark.read.format("kafka_rpc").option("body", "none")
+    assert reader.schema("apiKey int not null").load(str(CAPTURES)).count() > 0
+    with pytest.raises(PySparkException, match=r"NOT_NULL_ASSERT_VIOLATION\].*jsonl\.gz: column latencyMs has a null"):
+        reader.schema("latencyMs double not null").load(str(CAPTURES)).collect()
+
+
+THERE = StructType(
+    [
+        StructField(
+            "message", StructType([StructField("name", StringType()), StructField("id", IntegerType(), False)])
+        ),
+        StructField("ids", ArrayType(LongType())),
+        StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=True)),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (StructField("id", IntegerType()), "source has no column id here, but message, ids, tags"),
+        (StructField("ids", ArrayType(IntegerType())), "Column ids is array<bigint>, not array<int>"),
+        (
+            StructField("message", StructType([StructField("name", StringType(), False), THERE[0].dataType["id"]])),  # type: ignore[index]
+            "message.name may be null",
+        ),
+        (StructField("ids", ArrayType(LongType(), containsNull=False)), "ids.element may be null"),
+        (StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=False)), "tags.value may be null"),
+    ],
+)
+def test_what_there_is_not_or_may_be_null_is_refused(asked: StructField, text: str) -> None:
+    check_asked("source", THERE, THERE)
+    with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as refused:
+        check_asked("source", StructType([asked]), THERE)
+    assert text in str(refused.value)

@@ -1,0 +1,234 @@
+"""Paths, patterns and file systems: what they lead to, what it is called, and what is refused. Without Spark."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.utils import infer_storage_options
+from streamed_logs import stream, triggers
+from written_logs import arrow_rows
+
+from tagwire.log import LogPathError, Segment
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
+from tagwire_spark.jobs.units import found_partitions, local_paths
+from tagwire_spark.log_read import splits as log_plan
+from tagwire_spark.log_read.batches import split_pieces
+from tagwire_spark.log_read.query import log_query
+
+pytestmark = pytest.mark.spark
+
+
+def batch(base: int, count: int) -> bytes:
+    return build([Record(n, 1_000 + n, b"k%d" % n, b"v%d" % n) for n in range(base, base + count)], "v2").encode()
+
+
+def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{base:020}{suffix}"
+    path.write_bytes(b"".join(batches))
+    return path
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> Path:
+    """Two partitions, one with a log start offset; one on its way in, and one on its way out; a file of the broker."""
+    root = tmp_path / "kafka"
+    segment(root / "orders-0", 0, batch(0, 3))
+    segment(root / "orders-0", 3, batch(3, 3))
+    segment(root / "orders-1", 0, batch(0, 2))
+    segment(root / f"orders-0.{'a' * 32}-future", 0, batch(0, 3))
+    segment(root / f"orders-1.{'b' * 32}-delete", 0, batch(0, 9))
+    (root / "meta.properties").write_text("node.id=1\n")
+    (root / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    return root
+
+
+@pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
+def test_a_stream_reads_what_a_read_does(kafka: Path, path: str) -> None:
+    """Also a partition on its way out, where somebody names it: where it ends is that of what is read."""
+    [(end, found)] = triggers(stream(kafka / path), {})
+    assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
+    assert end["orders"]["1"] == (9 if "delete" in path else 2)
+
+
+def rows(path: "str | Path", **options: Any) -> list[tuple[str, int, int]]:
+    found = [row for each in arrow_rows(path, **options) for row in each.to_pylist()]  # type: ignore[arg-type]
+    return [(row["topic"], row["partition"], row["offset"]) for row in found]
+
+
+ZERO = [("orders", 0, offset) for offset in range(6)]
+ONE = [("orders", 1, offset) for offset in range(2)]
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "local://"])
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("", ZERO + ONE),
+        ("orders-1", ONE),
+        ("orders-*", ZERO + ONE),
+        ("*", ZERO + ONE),
+        ("orders-0/*", ZERO),
+        ("orders-*/*.log", ZERO + ONE),
+        (f"orders-0/{3:020}.log", ZERO[3:]),
+        (f"orders-1.{'b' * 32}-delete", [("orders", 1, offset) for offset in range(9)]),
+    ],
+)
+def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, found: Any) -> None:
+    """Wherever it lies; of what a pattern matches, only what is part of a log."""
+    where = f"{scheme}{kafka}/{path}".rstrip("/")
+    assert rows(where) == found
+    assert rows(where, subscribe="orders") == found
+    assert rows(where, respectLogStart="true") == [row for row in found if row != ZERO[0] or "delete" in path]
+
+
+@pytest.mark.parametrize("scheme", ["", "local://"])
+def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/meta\.\*: no file that it matches is a segment"):
+        rows(f"{scheme}{kafka}/meta.*")
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/none\*: there is no such file"):
+        rows(f"{scheme}{kafka}/none*")
+
+
+@pytest.mark.parametrize("scheme", ["", "local://"])
+def test_a_segment_that_takes_the_place_of_others(tmp_path: Path, scheme: str) -> None:
+    """What it was cleaned from is known by the offset that it ends with, so by its bytes."""
+    for base in (0, 3, 6):
+        segment(tmp_path / "o-0", base, batch(base, 3))
+    segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
+    assert [offset for _, _, offset in rows(f"{scheme}{tmp_path}")] == list(range(9))
+
+
+@pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
+def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
+    """An entry that is some bytes behind a batch's beginning: of a remote file, what is there looks like its end."""
+    batches = [batch(base, 3) for base in range(0, 18, 3)]
+    path = segment(tmp_path / "o-0", 0, *batches)
+    at = len(batches[0] + batches[1]) + behind
+    path.with_suffix(".index").write_bytes((6).to_bytes(4, "big") + at.to_bytes(4, "big"))
+    for scheme in ("", "local://"):
+        query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": "100"})
+        splits = log_plan.plan(query)
+        found = [record.offset for each in splits for piece in split_pieces(each, query) for record in piece.batch]  # type: ignore[union-attr]
+        assert found == list(range(18)) and len(splits) == 2
+
+
+def test_roots_and_archives(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe(f"/orders-0/{0:020}.log", batch(0, 3))
+    try:
+        for url in ("memory://", "memory:///", "memory://orders-0", "memory:///orders-0/", "memory://ord*"):
+            assert rows(url) == ZERO[:3], url
+            [split] = log_plan.plan(log_query({"path": url}))
+            assert split.file in (f"memory://orders-0/{0:020}.log", f"memory:///orders-0/{0:020}.log"), url
+    finally:
+        memory.rm("/orders-0", recursive=True)
+    archive = tmp_path / "logs.zip"
+    with ZipFile(archive, "w") as packed:
+        packed.writestr(f"orders-0/{0:020}.log", batch(0, 3))
+    for inside in ("", "orders-0", "ord*", f"orders-0/{0:020}.log", "*/*.log"):
+        assert rows(f"zip://{inside}::{archive}") == ZERO[:3], inside
+        [split] = log_plan.plan(log_query({"path": f"zip://{inside}::{archive}"}))
+        assert split.file == f"zip://orders-0/{0:020}.log::{archive}"
+    archive.write_bytes(b"no archive")
+    with pytest.raises(
+        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*logs\.zip: fsspec can't reach it: File is not a zip"
+    ):
+        rows(f"zip://orders-0::{archive}")
+
+
+class _Hosted(LocalFileSystem):  # type: ignore[misc]
+    """A file system with a host, which its names of files lack, as HDFS and FTP have them."""
+
+    protocol = "hosted"
+
+    def __init__(self, host: str = "", **options: Any) -> None:
+        super().__init__(**options)
+        if host != "name-node":
+            raise OSError(f"no host {host!r}")
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(infer_storage_options(path)["path"])
+
+    @staticmethod
+    def _get_kwargs_from_urls(path: str) -> dict[str, str]:
+        return {"host": infer_storage_options(path).get("host", "")}
+
+
+def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
+    fsspec.register_implementation("hosted", _Hosted, clobber=True)
+    for path in ("", "/orders-*", "/orders-*/*.log"):
+        url = f"hosted://name-node:8020{kafka}{path}"
+        assert rows(url) == ZERO + ONE
+        files = {split.file for split in log_plan.plan(log_query({"path": url}))}
+        assert f"hosted://name-node:8020{kafka}/orders-1/{0:020}.log" in files and len(files) == 3
+    with pytest.raises(PipelineError, match=r"fsspec can't reach it: no host 'other'"):
+        rows(f"hosted://other{kafka}")
+
+
+# ---------------------------------------------------------------- what changes, and what can't be read
+
+
+def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = property(lambda self: self.path.with_suffix(".gone").stat().st_size)
+    monkeypatch.setattr(Segment, "size", gone)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
+        log_plan.plan(log_query({"path": str(kafka)}))
+
+
+def test_names_that_no_file_has(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: File name too long"):
+        rows(tmp_path / ("x" * 300))
+
+
+def test_a_segment_alone_has_nothing_looked_through(tmp_path: Path) -> None:
+    """Beside it may be anything: nobody can have written it there but to its folder, or the one above."""
+    path = segment(tmp_path, 0, batch(0, 3))
+    (tmp_path / "up").symlink_to(tmp_path / "nowhere")
+    assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
+
+
+def test_the_folder_above(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`..` is no name."""
+    below = kafka / "orders-1" / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert rows("..") == ONE
+    [root] = local_paths("..")
+    [found] = found_partitions(root)
+    assert found.target == "orders-1"
+
+
+def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
+    assert local_paths(f"file:{kafka}") == local_paths(f"file://{kafka}") == [kafka]
+
+
+@pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])
+@pytest.mark.parametrize("second", ["", "orders-0"])
+def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str) -> None:
+    """Counted once, or refused; never written over each other."""
+    paths, output = [kafka, kafka / second], tmp_path / "out"
+    arguments = (paths, "v3") if job is whatif_logs else (paths, output)
+    if job is export_logs and second:
+        pytest.skip("an export keeps folders of several paths apart")
+    with pytest.raises((LogPathError, PipelineError), match=r"named (twice|2 times)|the same folder"):
+        job(None, *arguments)
+    assert not output.exists()
+
+
+def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None:
+    (kafka / "current").symlink_to(kafka)
+    with pytest.raises(LogPathError, match=r"current: is a link back to .*, and can't be exported"):
+        export_logs(None, kafka, tmp_path / "out")  # type: ignore[arg-type]
+    shutil.rmtree(kafka / "orders-0")
+    assert rows(kafka) == ONE

@@ -1,0 +1,398 @@
+"""Export to Parquet and back: every byte of every file, and a table that any reader of Parquet reads."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import duckdb
+import jsonschema
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+import tagwire_cli
+from tagwire.errors import TagwireError
+from tagwire.log import LogPathError
+from tagwire.records import Record, build, format_names
+from tagwire.wire.checksums import checksum
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import export_logs, import_logs
+from tagwire_spark.jobs.export import _found
+from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.exported import EXACT, ROWS, column_names, table_folder
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SCHEMAS = Path(tagwire_cli.__file__).with_name("json_schemas")
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+FIRST = f"{0:020}.log"
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every file and folder below."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
+    }
+
+
+def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> list[Any]:
+    """The reports of an export, whose import is at `back`."""
+    reports = export_logs(spark, source, folder / "parquet", **options)
+    import_logs(spark, folder / "parquet", folder / "back")
+    assert {path.name for path in folder.iterdir()} >= {"parquet", "back"} and not list(folder.glob(".*"))
+    return reports
+
+
+def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
+    """As the source has them; files by their names below the path."""
+    query = log_query({"path": str(path), **options})
+    found = []
+    for split in plan(query):
+        for batch in rows_of(split, query, full_schema(query)):
+            for row in batch.to_pylist():
+                found.append(row | {"file": Path(row["file"]).relative_to(path).as_posix()})
+    return found
+
+
+def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
+    """As pyarrow has them."""
+    folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
+    return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (row["file"], row["position"], row["offset"]))
+
+
+def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    reports = there_and_back(spark, logs, tmp_path)
+    assert tree(tmp_path / "back") == tree(logs)
+    expected = rows_of_log(logs)
+    assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(expected)
+    assert sum(report.records for report in reports) == len(expected)
+    kept, batches = (sum(getattr(report, name) for report in reports) for name in ("kept", "batches"))
+    assert 0 < kept < batches and not any(report.damage for report in reports)
+
+
+def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
+    export_logs(spark, SAMPLE, tmp_path / "parquet")
+    df = spark.read.parquet(str(tmp_path / "parquet"))
+    source = spark.read.format("kafka_log").load(str(SAMPLE)).drop("file")
+    assert df.drop("file").select(source.columns).exceptAll(source).count() == 0 and df.count() == 60
+    assert df.where("topic = 'orders' and partition = 1").count() == 30
+    [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
+    assert folder == "topic=orders"
+    table = pq.read_table(tmp_path / "parquet")  # without a word about partitions
+    assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
+    pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
+    query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
+    found = duckdb.execute(query, [pattern])
+    lengths = [sum(len(row.value or b"") for row in source.where(f"partition = {n}").collect()) for n in (0, 1)]
+    assert found.fetchall() == [("orders", n, 30, lengths[n]) for n in (0, 1)]
+
+
+def segment(folder: Path, data: bytes, name: str = "t-0", base: int = 0) -> Path:
+    path = folder / name / f"{base:020}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+RECORDS = [Record(n, 1_700_000_000_000 + n, b"k%d" % n, b"v" * n) for n in range(20)]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3"])
+def test_formats_and_codecs(in_process: Any, tmp_path: Path, format: str, codec: str) -> None:
+    if (format, codec) in {("v0", "zstd"), ("v1", "zstd")}:
+        pytest.skip("there is none")
+    records = [record.replace(timestamp=-1) if format == "v0" else record for record in RECORDS]
+    segment(tmp_path / "logs", build(records, format, compression=codec).encode())
+    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path)
+    assert tree(tmp_path / "back") == tree(tmp_path / "logs") and report.records == len(RECORDS)
+    assert report.kept == (0 if format in ("v2", "v3") and codec == "none" else report.batches)
+
+
+@pytest.mark.parametrize("format", sorted(set(format_names()) - {"v0", "v1", "v2", "v3"}))
+def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> None:
+    header = 7 if format.startswith("kip82-int") else "h"
+    with_headers = "kip82" in format or format.startswith("v3")
+    records = [record.replace(headers=[(header, b"x")] if with_headers else [], timestamp=5) for record in RECORDS]
+    segment(tmp_path / "logs", build(records, format).encode())
+    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path, format=format)
+    assert tree(tmp_path / "back") == tree(tmp_path / "logs") and report.records == len(RECORDS)
+
+
+def test_what_records_can_not_say(in_process: Any, tmp_path: Path) -> None:
+    """Markers, emptied batches, horizons, append times, times beyond a column, attributes, and preallocated zeros."""
+    batches = [
+        build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
+        build([], "v2", base_offset=8, last_offset=9),
+        build([RECORDS[0].replace(offset=10)], "v2", delete_horizon_ms=1 << 40),
+        build([r.replace(offset=r.offset + 11) for r in RECORDS[:3]], "v2", timestamp_type="append", append_time=9),
+        build([Record(20, 1 << 61, None, None), Record(21, -(1 << 61), b"", b"")], "v2"),
+        build([Record(22, 5, b"k", b"v", [("", None), ("a", b"")], attributes=3)], "v2"),
+        build([Record(23, 5, bytes(4), bytes(6))], "v2", is_control=True, is_transactional=True, producer_id=5),
+    ]
+    path = segment(tmp_path / "logs", b"".join(batch.encode() for batch in batches) + bytes(100_000))
+    path.with_suffix(".index").write_bytes(bytes(10 << 20))
+    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path)
+    assert tree(tmp_path / "back") == tree(tmp_path / "logs")
+    assert (report.batches, report.kept, report.records) == (7, 2, 9)
+    assert report.exact_bytes < 10_000
+    assert [
+        row["timestamp"] for row in in_order(rows_of_parquet(tmp_path / "parquet")) if row["offset"] in (20, 21)
+    ] == [
+        None,
+        None,
+    ]
+
+
+def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_GROUP_ROWS": 7, "_GROUP_BYTES": 1}.items():
+        monkeypatch.setattr(f"tagwire_spark.jobs.exported.{name}", value)
+    monkeypatch.setattr("tagwire_spark.jobs.export_part._PIECES", 2)
+    monkeypatch.setattr("tagwire_spark.log_read.rows._ROWS", 3)
+    monkeypatch.setattr("tagwire_spark.log_read.rows.goes_natively", lambda *_: False)
+    batches = [[r.replace(offset=r.offset + 20 * n) for r in RECORDS] for n in range(7)]
+    segment(tmp_path / "logs", b"".join(build(batch, "v2").encode() for batch in batches))
+    there_and_back(in_process, tmp_path / "logs", tmp_path)
+    assert tree(tmp_path / "back") == tree(tmp_path / "logs")
+    [file] = (tmp_path / "parquet").rglob("*.parquet")
+    assert pq.ParquetFile(file).num_row_groups > 10
+
+
+@pytest.mark.parametrize("columns", [["offset"], ["file"], ["value", "key", "topic"], ["position", "offset"]], ids=str)
+def test_columns_that_are_chosen(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
+    """The fewer columns, the more is beside them; what comes back is the same."""
+    reports = there_and_back(in_process, SAMPLE, tmp_path, columns=columns)
+    assert tree(tmp_path / "back") == tree(SAMPLE)
+    assert all(report.kept == report.batches for report in reports)
+    rows = rows_of_parquet(tmp_path / "parquet")
+    assert set(rows[0]) == {*columns, "topic", "partition"} and len(rows) == 60
+
+
+def test_folders_and_files_of_all_kinds(in_process: Any, tmp_path: Path) -> None:
+    """What is no part of a log has no rows, and is there again."""
+    logs = tmp_path / "logs"
+    shutil.copytree(SAMPLE, logs)
+    (logs / "t-0").mkdir()
+    segment(logs, b"", "empty-0")
+    going = logs / f"u-0.{'0' * 32}-delete"
+    shutil.copytree(SAMPLE / "orders-0", going)
+    (logs / "orders-0" / f"{99:020}.log.deleted").write_bytes(b"no batch")
+    (logs / "orders-0" / "below" / "empty").mkdir(parents=True)
+    (logs / ".kafka_cleanshutdown").write_text("")
+    (logs / "..odd").mkdir()
+    (logs / "meta.properties").write_bytes(b"\xff\0\n")
+    reports = there_and_back(in_process, logs, tmp_path)
+    assert tree(tmp_path / "back") == tree(logs)
+    assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows_of_log(logs))
+    assert [report.records for report in reports] == [0, 30, 30]
+
+
+def test_names_that_are_no_text(in_process: Any, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    folder = logs / b"orders\xff=%-1".decode("utf-8", "surrogateescape")
+    try:
+        shutil.copytree(SAMPLE / "orders-1", folder)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    there_and_back(in_process, logs, tmp_path)
+    assert tree(tmp_path / "back") == tree(logs)
+    assert {row["topic"] for row in rows_of_parquet(tmp_path / "parquet")} == {"orders?=%"}
+
+
+def test_a_topic_as_a_folder() -> None:
+    assert table_folder("a.b_c-d", 3) == "topic=a.b_c-d/partition=3"
+    assert table_folder("a/b=ü%", -1) == "topic=a%2Fb%3Dü%25/partition=-1"
+
+
+def test_logs_without_records(in_process: Any, tmp_path: Path) -> None:
+    (tmp_path / "logs" / "t-0").mkdir(parents=True)
+    assert there_and_back(in_process, tmp_path / "logs", tmp_path) == []
+    assert tree(tmp_path / "back") == {"t-0": None}
+    table = pq.read_table(tmp_path / "parquet")
+    assert table.num_rows == 0 and set(table.column_names) == {*ROWS, "topic", "partition"}
+
+
+def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Path) -> None:
+    there_and_back(in_process, SAMPLE / "orders-1", tmp_path / "one")
+    assert tree(tmp_path / "one" / "back" / "orders-1") == tree(SAMPLE / "orders-1")
+    brokers = [logs / "kafka28", logs / "kafka4"]
+    there_and_back(in_process, brokers, tmp_path / "two")
+    for each in brokers:
+        assert tree(tmp_path / "two" / "back" / each.name) == tree(each)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
+def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool) -> None:
+    """Refused, or carried and told; rows are those of the source, and the bytes are the same."""
+    if begun:
+        monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
+        monkeypatch.setattr("tagwire_spark.log_read.rows._ROWS", 3)
+        monkeypatch.setattr("tagwire_spark.log_read.rows.goes_natively", lambda *_: False)
+    opened: list[Any] = []
+
+    class Writer(pq.ParquetWriter):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            opened.append(self)
+
+    monkeypatch.setattr(pq, "ParquetWriter", Writer)
+    logs = tmp_path / "logs"
+    whole = build(RECORDS, "v2").encode()
+    wrong = bytearray(build([r.replace(offset=r.offset + 20) for r in RECORDS], "v2").encode())
+    wrong[-1] ^= 1
+    behind = build([r.replace(offset=r.offset + 40) for r in RECORDS], "v2").encode()
+    path = segment(logs, whole + wrong + behind + whole[:30])
+    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as refused:
+        export_logs(in_process, logs, tmp_path / "no")
+    assert path.name in str(refused.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
+    [report] = there_and_back(in_process, logs, tmp_path, mode="permissive")
+    assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(behind)]
+    assert "crc" not in report.damage[1][1] and report.records == 40
+    validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "spark-export.json").read_text()))
+    validator.validate(json.loads(json.dumps(report.to_json())))
+    assert tree(tmp_path / "back") == tree(logs)
+    rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
+    assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
+    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # none writes later on
+
+
+def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:
+    """The checksum is right, but the third record has no end."""
+    data = bytearray(build(RECORDS[:3], "v2").encode())
+    at = data.rindex(b"k2") - 5
+    data[at] = 0x7E
+    data[17:21] = checksum("crc32c", bytes(data[21:])).to_bytes(4, "big")
+    segment(tmp_path / "logs", bytes(data))
+    with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
+        export_logs(in_process, tmp_path / "logs", tmp_path / "no")
+    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path, mode="PERMISSIVE")
+    assert (report.records, report.kept, len(report.damage)) == (2, 1, 1)
+    assert tree(tmp_path / "back") == tree(tmp_path / "logs")
+
+
+def test_a_log_that_is_written_to(tmp_path: Path) -> None:
+    path = segment(tmp_path / "logs", build(RECORDS, "v2").encode())
+    [unit], _ = _found([tmp_path / "logs"])
+    with path.open("ab") as file:
+        file.write(build([RECORDS[0].replace(offset=20)], "v2").encode())
+    (tmp_path / "attempts").mkdir()
+    with pytest.raises(LogPathError, match="nobody writes to"):
+        export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, "auto"])
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_what_export_refuses_at_once(tmp_path: Path) -> None:
+    spark: Any = None  # none is asked
+    (tmp_path / "full" / "a-0").mkdir(parents=True)
+    (tmp_path / "odd" / "b-0").mkdir(parents=True)
+    (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
+    output = tmp_path / "out"
+    refused: list[tuple[Any, dict[str, Any], str]] = [
+        (SAMPLE, {"output": tmp_path / "full"}, "is there already"),
+        (tmp_path / "nowhere", {}, "no such file or folder"),
+        (tmp_path / "full" / "a-0" / "..", {"columns": ["keys"]}, "no column keys"),
+        (SAMPLE, {"columns": []}, "name one"),
+        (SAMPLE, {"columns": ["topic"]}, "name one"),
+        (SAMPLE, {"mode": "lenient"}, "FAILFAST or PERMISSIVE"),
+        (SAMPLE, {"format": "v9"}, "v9"),
+        ("s3://bucket/logs", {}, "all workers mount"),
+        ([SAMPLE, SAMPLE], {}, "the same folder"),
+        (next((SAMPLE / "orders-0").glob("*.log")), {}, "no partition"),
+        (tmp_path / "odd", {}, "neither a file nor a folder"),
+    ]
+    for paths, options, text in refused:
+        with pytest.raises(TagwireError, match=text):
+            export_logs(spark, paths, options.pop("output", output), **options)
+    assert not output.exists()
+
+
+@pytest.fixture
+def exported(in_process: Any, tmp_path: Path) -> Path:
+    """An export of the sample with plain batches alone."""
+    segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
+    (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
+    export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")
+    return tmp_path / "parquet"
+
+
+def change_rows(change: Callable[[Any], Any], pattern: str) -> Callable[[Path], None]:
+    """Write a Parquet file of an export again."""
+
+    def rewrite(folder: Path) -> None:
+        [file] = folder.rglob(pattern)
+        pq.write_table(change(pq.ParquetFile(file).read()), file)
+
+    return rewrite
+
+
+def with_value(table: Any) -> Any:
+    return table.set_column(table.column_names.index("value"), "value", pa.array([b"x"] * table.num_rows, pa.binary()))
+
+
+def change_manifest(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    def rewrite(folder: Path) -> None:
+        facts = json.loads((folder / "_export.json").read_text())
+        change(facts)
+        (folder / "_export.json").write_text(json.dumps(facts))
+
+    return rewrite
+
+
+DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda folder: (folder / "_export.json").unlink(), "imported as a whole folder"),
+    (lambda folder: (folder / "_export.json").write_text("{"), "is no list of what was exported"),
+    (lambda folder: (folder / "_export.json").write_text("[]"), "is no list of what was exported"),
+    (change_manifest(lambda facts: facts.update(level=2)), "another version of tagwire"),
+    (change_manifest(lambda facts: facts["folders"].append("../x")), "leads out of the folder"),
+    (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "leads out of the folder"),
+    (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "no name of a file"),
+    (change_manifest(lambda facts: facts["parts"][0].pop("files")), "is no list of what was exported"),
+    (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "are not those that were exported"),
+    (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "is in no piece of it"),
+    (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part has no file"),
+    (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
+    (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),
+    (lambda folder: (folder / EXACT / "part-00000").unlink(), "can't be read"),
+    (change_rows(lambda table: table.slice(1), "*.parquet"), "are not those that were exported"),
+    (change_rows(with_value, "*.parquet"), "are not those that were exported"),
+    (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
+    (change_rows(lambda table: table.slice(1), "part-00000"), "is in no piece of it"),
+    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "behind the last byte"),
+]
+
+
+@pytest.mark.parametrize(("damage", "text"), DAMAGES, ids=[f"{n}-{text}" for n, (_, text) in enumerate(DAMAGES)])
+def test_exports_that_are_refused(
+    in_process: Any, exported: Path, tmp_path: Path, damage: Callable[[Path], Any], text: str
+) -> None:
+    damage(exported)
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_LOG_EXPORT\]") as refused:
+        import_logs(in_process, exported, tmp_path / "back")
+    assert text in str(refused.value)
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet"}
+
+
+def test_places_that_import_refuses(exported: Path, tmp_path: Path) -> None:
+    spark: Any = None
+    with pytest.raises(LogPathError, match="is there already"):
+        import_logs(spark, exported, tmp_path / "logs")
+    with pytest.raises(LogPathError, match="no such file or folder"):
+        import_logs(spark, tmp_path / "nowhere", tmp_path / "back")

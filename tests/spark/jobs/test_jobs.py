@@ -1,0 +1,357 @@
+"""Jobs: what they write and count is what the library does on one machine, however often tasks are tried."""
+
+import json
+import shutil
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.errors import TagwireError
+from tagwire.log import LogError, LogPathError, Partition, find_partitions
+from tagwire.log.compact import compact_partition
+from tagwire.log.compaction import Compaction
+from tagwire.log.convert import Conversion, ConvertReport, carry_directory_files, convert_partition
+from tagwire.log.rebatching import BatchSize
+from tagwire.log.whatif import Kind, WhatIf
+from tagwire.records import BatchBuilder
+from tagwire_cli.app import app
+from tagwire_spark import PipelineError, session
+from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, whatif_logs
+from tagwire_spark.jobs.convert import _convert
+from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.tasks import _tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+DATA = Path(__file__).parents[2] / "data"
+SAMPLE = DATA / "sample_log"
+CAPTURES = DATA / "captures" / "captures.jsonl.gz"
+NOTHING = (None, None, None, None, "auto")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[ConvertReport]:
+    found = list(find_partitions(logs))
+    reports = [
+        report for each in found for report in convert_partition(each, output / each.path.relative_to(logs), conversion)
+    ]
+    folders = sorted({each.path.parent for each in found})
+    targets = [(folder, output / folder.relative_to(logs)) for folder in folders]
+    carry_directory_files(targets, keeps_producers=conversion.is_one_to_one)
+    return reports
+
+
+@pytest.mark.parametrize(
+    ("to", "codec", "records"), [("v2", None, None), ("v1", "gzip", None), (None, "zstd", 100)], ids=str
+)
+def test_converted_as_on_one_machine(
+    spark: "SparkSession", logs: Path, tmp_path: Path, to: str | None, codec: str | None, records: int | None
+) -> None:
+    conversion = Conversion(to, codec, BatchSize(None, records))
+    expected = on_one_machine(logs, tmp_path / "one", conversion)
+    got = convert_logs(spark, logs, tmp_path / "many", to=to, codec=codec, batch_records=records)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert [each.to_json() for each in got] == [each.to_json() for each in expected]
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "many"}
+
+
+def transactional(folder: Path) -> Path:
+    """Three segments: producer 7 begins in the first and aborts in the third, 8 begins and aborts in the second."""
+    folder.mkdir(parents=True)
+
+    def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
+        key = None if marker is None else b"\0\0" + marker.to_bytes(2, "big")
+        value = b"v" if marker is None else bytes(6)
+        builder = BatchBuilder(
+            "v2", producer_id=producer, producer_epoch=0, is_transactional=True, is_control=marker is not None
+        )
+        return builder.append(key, value, timestamp=1, offset=offset).build().encode()
+
+    for base, data in {
+        0: batch(0, 7),
+        1: batch(1, 8) + batch(2, 8, 0) + batch(3, 9),
+        4: batch(4, 7, 0) + batch(5, 9, 1) + batch(6, 8) + batch(7, 8, 0),
+    }.items():
+        (folder / f"{base:020}.log").write_bytes(data)
+    return folder
+
+
+def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+    """`run_units` without Spark."""
+    assert len(units) == len(sizes)
+    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+
+
+@pytest.mark.parametrize(
+    ("to", "codec", "source"),
+    [
+        (None, "gzip", "auto"),
+        ("v3", None, "auto"),
+        ("v3-zigzag", None, "auto"),
+        ("kip82-str", None, "auto"),
+        ("kip82-str", "gzip", "v3-zigzag"),
+        (None, "gzip", "v3-zigzag"),
+    ],
+)
+def test_transactions_that_stretch_over_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str | None, codec: str | None, source: str
+) -> None:
+    monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", units_here)
+    log = transactional(tmp_path / "from" / "t-0")
+    if source != "auto":
+        convert_partition(Partition(log), tmp_path / "t-0", Conversion(source))
+        log = tmp_path / "t-0"
+    convert_partition(Partition(log), tmp_path / "one", Conversion(to, codec, source=source))
+    convert_logs(cast("SparkSession", None), log, tmp_path / "many", to=to, codec=codec, format=source)
+    assert files(tmp_path / "many" / "t-0") == files(tmp_path / "one")
+    aborted = [each for segment in Partition(tmp_path / "one").segments for each in segment.aborted_transactions]
+    assert [(each.producer_id, each.first_offset) for each in aborted] == [(8, 1), (7, 0), (8, 6)]
+
+
+@pytest.mark.parametrize(
+    ("job", "command", "options"),
+    [(convert_logs, "convert", {}), (compact_logs, "compact", {"drop_keyless": True, "now": 5})],
+)
+def test_several_disks_of_a_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
+) -> None:
+    """The checkpoints of all, and who the broker is by the first path; on one machine as well."""
+    monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
+    disks = [tmp_path / name for name in ("b", "a", "c")]
+    for number, disk in enumerate(disks):
+        transactional(disk / f"t-{number}")
+        (disk / "meta.properties").write_text(f"directory.id={disk.name}\n")
+        for name in ("log-start", "recovery-point", "replication", "cleaner")[: number + 2]:
+            (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\nt {number} 3\n")
+    switches = ["--drop-keyless", "--now", "5"] if options else []
+    one = CliRunner().invoke(app, ["log", command, *map(str, disks), *switches, "--output", str(tmp_path / "one")])
+    assert one.exit_code == 0, one.output
+    job(None, disks, tmp_path / "many", **options)
+    found = files(tmp_path / "many")
+    assert found == files(tmp_path / "one")
+    assert found["replication-offset-checkpoint"] == b"0\n2\nt 1 3\nt 2 3\n"
+    assert found["recovery-point-offset-checkpoint"] == b"0\n3\nt 0 3\nt 1 3\nt 2 3\n"
+    assert found["meta.properties"] == b"directory.id=b\n"
+
+
+def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
+    segment = next((SAMPLE / "orders-0").glob("*.log"))
+    unit = [str(segment), "orders", "orders-0"]
+    with staging(tmp_path / "out") as made:
+        first, second = (_convert(unit, str(made.attempts), NOTHING) for _ in range(2))
+        assert first["attempt"] != second["attempt"]
+        made.take(second["attempt"], "orders-0")
+        assert not (tmp_path / "out").exists()
+    assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(LogPathError, match="all workers must mount"):
+        _convert(unit, str(made.attempts), NOTHING)  # one that is still running, behind the job's end
+
+
+def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    log = transactional(tmp_path / "t-0")
+    data = bytearray((log / f"{1:020}.log").read_bytes())
+    data[-1] ^= 1
+    (log / f"{1:020}.log").write_bytes(data)
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\].*crc.*SQLSTATE: 22023$") as refused:
+        convert_logs(spark, log, tmp_path / "out", codec="gzip")
+    assert f"{1:020}.log" in str(refused.value)
+    with pytest.raises(LogError, match="crc"):
+        convert_partition(Partition(log), tmp_path / "one", Conversion(codec="gzip"))
+    assert [path.name for path in tmp_path.iterdir()] == ["t-0"]
+
+
+def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
+    spark: Any = None  # none is asked
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
+    segment = next((SAMPLE / "orders-0").glob("*.log"))
+    refused: list[tuple[Any, Path, dict[str, Any], str]] = [
+        (SAMPLE, tmp_path / "full", {}, "is there already"),
+        (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
+        (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
+        (tmp_path / "full", tmp_path / "out", {}, "no partition in it"),
+        (segment, tmp_path / "out", {}, "no partition"),
+        ("s3://bucket/logs", tmp_path / "out", {}, "all workers mount"),
+        ([SAMPLE, tmp_path / "orders-0"], tmp_path / "out", {}, "the same folder"),
+        (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
+        (SAMPLE, tmp_path / "out", {"codec": "rar"}, "rar"),
+    ]
+    for paths, output, options, text in refused:
+        with pytest.raises(TagwireError, match=text):
+            convert_logs(spark, paths, output, **options)
+
+
+def test_folders_without_segments(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "logs" / "t-0").mkdir(parents=True)
+    (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
+    (tmp_path / "out").mkdir()
+    assert convert_logs(spark, tmp_path / "logs", tmp_path / "out") == []
+    assert list(files(tmp_path / "out")) == ["t-0/partition.metadata"]
+
+
+def test_large_units_go_first_and_small_ones_together() -> None:
+    mebibyte = 1 << 20
+    assert _tasks([3 * mebibyte, 100 * mebibyte, 5, 90 * mebibyte]) == [[1], [3], [0, 2]]
+    assert [len(task) for task in _tasks([0] * 70)] == [64, 6]
+
+
+def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+    found = list(find_partitions(logs / "kafka28"))
+    expected = [
+        compact_partition(each, tmp_path / "one" / each.path.relative_to(logs / "kafka28"), Compaction(**rules))
+        for each in found
+    ]
+    carry_directory_files([(logs / "kafka28", tmp_path / "one")], keeps_producers=True)
+    got = compact_logs(spark, logs / "kafka28", tmp_path / "many", **rules)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert got == expected and sum(segment.removed != {} for each in got for segment in each.segments)
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "many"}
+
+
+def facts(found: WhatIf) -> tuple[dict[Kind, Any], Any]:
+    counts = {kind: measure.counts() | {"seconds": 0} for kind, measure in found.measures.items()}
+    return counts, found.losses.to_json()
+
+
+def test_measured_as_on_one_machine(spark: "SparkSession", logs: Path) -> None:
+    expected = WhatIf(Conversion("v1"), "v3")
+    for partition in find_partitions(logs):
+        for segment in (*partition.metadata_snapshots, *partition.segments):
+            expected.add(segment, partition.topic or "")
+    got = whatif_logs(spark, logs, "v1", against="v3")
+    assert facts(got) == facts(expected) and got.total().left_out and got.total().head_saved
+    one = next((SAMPLE / "orders-1").glob("*.log"))
+    assert whatif_logs(spark, one, "v3").by(lambda kind: kind.topic)["orders"].records == 30
+
+
+def test_who_sends_what(spark: "SparkSession") -> None:
+    rows = audit_captures(spark, CAPTURES).collect()
+    calls = spark.read.format("kafka_rpc").option("body", "none").load(str(CAPTURES)).where("requestSize is not null")
+    assert sum(row.requests for row in rows) == calls.count() > len(rows)
+    [old] = [row for row in rows if (row.client, row.api, row.apiVersion) == ("kmsg28-probe", "Fetch", 0)]
+    assert (old.sinceRelease, old.lastRelease) == ("2.4.1", "3.9.2")
+
+
+@pytest.mark.parametrize(
+    ("release", "refused", "served"),
+    [("4.0", ("Fetch", 0), ("Fetch", 12)), ("3.9.2", ("BrokerHeartbeat", 2), ("Fetch", 0)), ("99", ("Fetch", 0), None)],
+)
+def test_what_a_release_refuses(
+    spark: "SparkSession", release: str, refused: tuple[str, int], served: tuple[str, int] | None
+) -> None:
+    found = {(row.api, row.apiVersion) for row in audit_captures(spark, CAPTURES, refused_by=release).collect()}
+    assert refused in found and served not in found
+
+
+@pytest.mark.parametrize("release", ["old", "", "1.0", "4."])
+def test_releases_that_the_archive_does_not_reach(release: str) -> None:
+    spark: Any = None
+    with pytest.raises(PipelineError, match=r"a release such as 4\.0 was expected"):
+        audit_captures(spark, CAPTURES, refused_by=release)
+
+
+# ------------------------------------------------------------ the commands
+
+
+@pytest.fixture
+def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`tagwire spark` with the session of the tests, which outlives it."""
+
+    @contextmanager
+    def shared(*_: object) -> Generator[Any]:
+        with session.failures_told():
+            yield spark
+
+    monkeypatch.setattr(session, "session_of_command", shared)
+
+    def invoke(*arguments: object) -> tuple[int, str, str]:
+        result = CliRunner().invoke(app, ["spark", *map(str, arguments)])
+        return result.exit_code, result.stdout, result.stderr
+
+    return invoke
+
+
+def test_convert_as_a_command(run: Any, tmp_path: Path) -> None:
+    code, out, err = run("convert", SAMPLE, "--codec", "zstd", "--output", tmp_path / "out", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err, [row["records"] for row in rows]) == (0, "", [30, 30])
+    code, out, err = run("convert", SAMPLE, "--to", "v1", "--output", tmp_path / "old")
+    assert code == 1 and "headers" in err and out.startswith("file")
+
+
+def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(SAMPLE, logs)
+    code, out, err = run("export", logs, "--output", tmp_path / "parquet", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err, [row["records"] for row in rows]) == (0, "", [30, 30])
+    code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "back")
+    assert (code, err, len(out.splitlines())) == (0, "", 1 + len(files(SAMPLE))) and out.startswith("file")
+    code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "again", "--json")
+    schema = json.loads(CliRunner().invoke(app, ["json-schema", "spark", "import"]).stdout)
+    for line in out.splitlines():
+        jsonschema.Draft202012Validator(schema).validate(json.loads(line))
+    assert (code, err, len(out.splitlines())) == (0, "", len(files(SAMPLE)))
+    assert files(tmp_path / "back") == files(SAMPLE)
+    with next((logs / "orders-1").glob("*.log")).open("ab") as file:
+        file.write(b"no batch")
+    code, out, err = run("export", logs, "--output", tmp_path / "no")
+    assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_KAFKA_LOG]")
+    code, out, err = run("export", logs, "--output", tmp_path / "all", "--permissive", "--columns", "value, offset")
+    assert code == 1 and "orders-1" in err and "1 place without rows, first at byte" in err and out.startswith("file")
+    code, out, err = run("import", logs, "--output", tmp_path / "no")
+    assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_LOG_EXPORT]")
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet", "back", "again", "all"}
+
+
+def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
+    code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err, [row["compacted_to"] for row in rows]) == (0, "", [0, 0])  # the active segment alone
+
+
+def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:
+    code, out, _ = run("whatif", SAMPLE, "--to", "v3", "--json", "--html", tmp_path / "page.html")
+    assert code == 0 and json.loads(out)["total"]["records"] == 60
+    assert "orders" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_audit_as_a_command(run: Any) -> None:
+    code, out, _ = run("audit", CAPTURES, "--refused-by", "4.0")
+    assert code == 1 and out.splitlines()[0].split()[:3] == ["client", "api", "version"]
+    code, out, _ = run("audit", CAPTURES, "--json")
+    schema = json.loads(CliRunner().invoke(app, ["json-schema", "spark", "audit"]).stdout)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and len(rows) > 100 and not [*jsonschema.Draft202012Validator({"items": schema}).iter_errors(rows)]
+    code, out, err = run("audit", "nowhere")
+    assert (code, out) == (1, "") and err.startswith("tagwire: [KAFKA_LOG_NOT_FOUND] nowhere: ")
+    code, out, err = run("audit", Path(__file__))
+    assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_CAPTURED_FRAMES]")
+
+
+@pytest.mark.parametrize(
+    "options", [["--conf", "a"], ["--conf", "=b"], ["--master", "local", "--remote", "sc://host"], ["--port", "0"]]
+)
+def test_options_of_commands_that_are_refused(run: Any, options: list[str]) -> None:
+    assert run("audit", CAPTURES, *options)[0] == 2
+
+
+def test_the_script_for_spark_submit(run: Any) -> None:
+    code, out, _ = run("--script")
+    assert code == 0 and Path(out.strip()).name == "spark_submit.py" and Path(out.strip()).is_file()

@@ -1,0 +1,269 @@
+"""Workers that are killed in the middle of a task, attempts that run twice, and a driver that is killed at any step.
+
+Killed means SIGKILL: nothing is tidied up behind it. What comes out is what
+comes out undisturbed, or nothing.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from shutil import copytree
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs, whatif_logs
+from tagwire_spark.jobs.export import _found
+from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.exported import column_names
+from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.target import log_target
+from tagwire_spark.sources.log import LogReader, LogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL"),
+]
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# ------------------------------------------------------------ workers
+
+
+def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
+    """Half of a task's rows are with Spark when its worker dies: no row is lost, and none comes twice."""
+    marker = tmp_path / "died"
+
+    class DyingReader(LogReader):
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            for batch in super().read(partition):
+                yield batch.slice(0, batch.num_rows // 2)
+                if not marker.exists():
+                    marker.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield batch.slice(batch.num_rows // 2)
+
+    class DyingSource(LogSource):
+        @classmethod
+        def name(cls) -> str:
+            return "kafka_log_dying_reader"
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            return DyingReader(log_query(self.options), schema)
+
+    spark.dataSource.register(DyingSource)
+    df = spark.read.format("kafka_log_dying_reader").schema("partition int, offset long").load(str(SAMPLE))
+    rows = sorted((row.partition, row.offset) for row in df.collect())
+    assert marker.exists() and rows == [(partition, offset) for partition in (0, 1) for offset in range(30)]
+
+
+def dying(marker: Path, times: int) -> Callable[..., list[Any]]:
+    """`run_units`, whose workers are killed so many times, each when a unit has written all that it writes."""
+
+    def run(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+        def killed(unit: Any) -> Any:
+            result = work(unit)
+            deaths = len(list(marker.parent.glob(f"{marker.name}*")))
+            if deaths < times:
+                marker.with_name(f"{marker.name}{deaths}").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return run_units(spark, units, sizes, killed)
+
+    return run
+
+
+JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
+    "convert": lambda spark, source, output: convert_logs(spark, source, output, codec="zstd"),
+    "compact": lambda spark, source, output: compact_logs(spark, source, output, drop_keyless=True, now=1 << 50),
+    "export": lambda spark, source, output: export_logs(spark, source, output),
+    "restore": lambda spark, source, output: import_logs(spark, source, output),
+}
+
+
+@pytest.fixture
+def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
+    """What a job reads: the sample, or an export of it."""
+    if request.node.callspec.params["job"] != "restore":
+        return SAMPLE
+    export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]
+    return tmp_path / "exported"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_worker_that_is_killed_in_a_job(
+    spark: "SparkSession", source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", run_units)
+    JOBS[job](spark, source, tmp_path / "in" / "expected")
+    monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", dying(tmp_path / "died", 1))
+    JOBS[job](spark, source, tmp_path / "in" / "got")
+    assert (tmp_path / "died0").exists()
+    assert files(tmp_path / "in" / "got") == files(tmp_path / "in" / "expected") != {}
+    assert {path.name for path in (tmp_path / "in").iterdir()} == {"expected", "got"}
+
+
+@pytest.mark.parametrize("job", ["export", "restore"])
+def test_workers_that_are_killed_each_time(
+    spark: "SparkSession", source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", dying(tmp_path / "died", 99))
+    with pytest.raises(PipelineError, match=r"^\[SPARK_FAILED\] Spark says: .*worker exited unexpectedly"):
+        JOBS[job](spark, source, tmp_path / "in" / "out")
+    assert list((tmp_path / "in").iterdir()) == [] and len(list(tmp_path.glob("died*"))) >= 2
+
+
+def test_what_is_counted_is_counted_once(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwire_spark.jobs.whatif.run_units", dying(tmp_path / "died", 1))
+    assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
+
+
+# ------------------------------------------------------------ two attempts of one task
+
+
+def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
+    """As with speculative tasks: both write all of it, and Spark takes what one says."""
+    query = log_query({"path": str(SAMPLE)})
+    writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
+    tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
+    first = [writer.write(iter(task)) for task in tasks]
+    second = [writer.write(iter(task)) for task in reversed(tasks)]
+    assert len({segment.files for staged in (*first, *second) for segment in staged.segments}) == 2 * len(tasks)
+    writer.commit([first[0], second[0]])
+    found = {(s.topic, s.partition, row["offset"]) for s in plan(log_query({"path": str(tmp_path)}))
+             for batch in rows_of(s, query, full_schema(query)) for row in batch.to_pylist()}  # fmt: skip
+    assert len(found) == 60 and not list(tmp_path.glob(".*"))
+
+
+def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
+    [unit, *_], _ = _found([SAMPLE])
+    how = [column_names(None), False, "auto"]
+    with staging(tmp_path / "out") as made:
+        first, second = (export_part(unit.to_json(), str(made.attempts), how) for _ in range(2))
+        assert first["attempt"] != second["attempt"]
+        assert files(made.attempts / first["attempt"]) == files(made.attempts / second["attempt"])
+
+
+# ------------------------------------------------------------ the driver
+
+_KILLED_AT_EACH_STEP = """
+import os, signal, sys
+from pathlib import Path
+from shutil import copytree, rmtree
+
+STEPS = ("replace", "rename", "unlink", "mkdir", "rmdir", "write_text")
+
+def at_each_step(root, prepare, act):
+    '''Fork before each step on files that `act` does, and kill there; yields the folder as it then is.'''
+    for steps in range(1000):
+        folder = Path(root, str(steps))
+        folder.mkdir()
+        ready = prepare(folder)
+        child = os.fork()
+        if not child:
+            left = [steps]
+            def counted(original):
+                def step(*arguments, **named):
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return original(*arguments, **named)
+                return step
+            for name in STEPS:
+                setattr(Path, name, counted(getattr(Path, name)))
+            act(folder, ready)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert status in (0, signal.SIGKILL), status
+        yield folder
+        if status == 0:
+            return
+"""
+
+_A_WRITE = _KILLED_AT_EACH_STEP + """
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_write.target import log_target
+from tagwire_spark.log_write.driver import LogWriter
+
+def rows(path):
+    query = log_query({"path": str(path)})
+    return [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
+
+def prepare(folder):
+    writer = LogWriter(log_target({"path": str(folder)}), overwrite=False)
+    return writer, [writer.write(iter(task)) for task in rows(sys.argv[1])]
+
+def act(folder, ready):
+    writer, staged = ready
+    writer.commit(staged)
+
+for folder in at_each_step(sys.argv[2], prepare, act):
+    print(sum(batch.num_rows for task in rows(folder) for batch in task))
+"""
+
+_AN_EXPORT = _KILLED_AT_EACH_STEP + """
+from tagwire_spark.jobs import export, export_logs, import_logs, restore
+
+def here(spark, units, sizes, work):
+    import json
+    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+
+export.run_units = restore.run_units = here
+
+def act(folder, _):
+    export_logs(None, sys.argv[1], folder / "out")
+
+for folder in at_each_step(sys.argv[2], lambda folder: None, act):
+    if not (folder / "out").exists():
+        act(folder, None)  # what was left there is in nobody's way
+        print(0)
+    else:
+        print(60)
+    import_logs(None, folder / "out", folder / "back")
+    assert not list((folder / "out").rglob(".*"))
+    for path in Path(sys.argv[1]).rglob("*.log"):
+        assert (folder / "back" / path.relative_to(sys.argv[1])).read_bytes() == path.read_bytes()
+"""
+
+
+@pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
+def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> None:
+    """Between what tasks wrote and the commit, and at each step of it: all of it is there, or nothing."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    copytree(SAMPLE, tmp_path / "sample")
+    (tmp_path / "runs").mkdir()
+    arguments = [sys.executable, "-c", program, str(tmp_path / "sample"), str(tmp_path / "runs")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [int(line) for line in done.stdout.split()]
+    assert found == sorted(found) and set(found) == {0, 60} and len(found) >= 4

@@ -1,0 +1,162 @@
+"""What a worker and the driver hold: little of a segment, and of its records nothing."""
+
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import peak_memory
+from peak_memory import PEAK_KIB, peak_kib
+from pyspark import cloudpickle
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from tagwire.records import Record, build
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_write.driver import LogWriter, Staged
+from tagwire_spark.log_write.target import log_target
+from tagwire_spark.sources.log import LogReader, LogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers have no path to the modules of tests
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
+]
+
+MIB = 1 << 20
+MOST = 400
+"""MiB of a worker, whatever a segment's size."""
+
+
+def big_segment(root: Path, mebibytes: int, size: int) -> int:
+    """A segment without indexes, with values of this size; how many records it has."""
+    (root / "t-0").mkdir(parents=True)
+    count = max(1, 16384 // size)
+    data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()
+    batches = mebibytes * MIB // len(data)
+    with (root / "t-0" / f"{0:020}.log").open("wb") as file:
+        for number in range(batches):
+            file.write((number * count).to_bytes(8, "big") + data[8:])
+    return batches * count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [4096, 300_000])
+def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
+    """One task reads a segment that is larger than what it may take; small values, and large ones."""
+
+    class Measured(LogReader):
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            yield from super().read(partition)
+            Path(self.query.paths[0], "peak").write_text(str(peak_kib() // 1024))
+
+    class MeasuredSource(LogSource):
+        @classmethod
+        def name(cls) -> str:
+            return "kafka_log_measured"
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            return Measured(log_query(self.options), schema)
+
+    records = big_segment(tmp_path, 500, size)
+    spark.dataSource.register(MeasuredSource)
+    read = spark.read.format("kafka_log_measured").schema("offset long, value binary")
+    df = read.option("maxSplitBytes", str(1 << 30)).load(str(tmp_path))
+    assert df.selectExpr("count(offset)", "sum(length(value))").first() == (records, records * size)
+    assert int((tmp_path / "peak").read_text()) < MOST
+    (tmp_path / "t-0" / f"{0:020}.log").unlink()
+
+
+@pytest.mark.slow
+def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Path) -> None:
+    class Measured(LogWriter):
+        def write(self, iterator: Iterator[Any]) -> Staged:
+            done = super().write(iterator)
+            Path(self.job.root, "peak").write_text(str(peak_kib() // 1024))
+            return done
+
+    class MeasuredSink(LogSource):
+        @classmethod
+        def name(cls) -> str:
+            return "kafka_log_measured_sink"
+
+        def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
+            return Measured(log_target(self.options), overwrite=overwrite)
+
+    spark.dataSource.register(MeasuredSink)
+    df = spark.range(5000).selectExpr("'t' as topic", "id as offset", "repeat('v', 100000) as value").coalesce(1)
+    df.write.format("kafka_log_measured_sink").mode("append").save(str(tmp_path))
+    assert int((tmp_path / "peak").read_text()) < MOST
+    segment = tmp_path / "t-0" / f"{0:020}.log"
+    assert segment.stat().st_size > 500_000_000
+    segment.unlink()
+
+
+_THERE = f"""
+import sys
+from pathlib import Path
+from tagwire_spark.jobs.export import _found
+from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.exported import column_names
+
+{PEAK_KIB}
+root = Path(sys.argv[1])
+(root / "attempts").mkdir()
+[unit], _ = _found([root / "logs"])
+done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, "auto"])
+(root / "attempts" / done["attempt"]).rename(root / "exported")
+print(done["records"], peak_kib() // 1024)
+"""
+_BACK = f"""
+import sys
+from pathlib import Path
+from tagwire_spark.jobs.restore import _import
+
+{PEAK_KIB}
+root = Path(sys.argv[1])
+[log] = (root / "logs").rglob("*.log")
+part = [0, "t-0", [[log.name, log.stat().st_size]], "table/part-00000.parquet"]
+done = _import(part, str(root / "exported"), str(root / "attempts"))
+print(done["batches"][0], peak_kib() // 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [100, 4096, 300_000])
+def test_an_export_holds_little_of_a_segment(tmp_path: Path, size: int) -> None:
+    """Each way in a process of its own, as a worker does it."""
+    records = big_segment(tmp_path / "logs", 500 if size > 100 else 100, size)
+    for program, expected in ((_THERE, records), (_BACK, records // max(1, 16384 // size))):
+        arguments = [sys.executable, "-c", program, str(tmp_path)]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=True)
+        found, most = map(int, done.stdout.split())
+        assert found == expected and most < MOST
+    shutil.rmtree(tmp_path)
+
+
+def test_planning_reads_no_records(tmp_path: Path) -> None:
+    """The bytes of a segment could be anything: the driver does not look at them."""
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(range(256)) * 1000)
+    splits = plan(log_query({"path": str(tmp_path), "maxSplitBytes": "1000"}))
+    assert len(splits) == 256 and len(pickle.dumps(splits)) < 64 * len(splits) + 1000
+
+
+def test_what_a_task_tells_the_driver_has_no_records(tmp_path: Path) -> None:
+    records = big_segment(tmp_path / "from", 2, 1000)
+    query = log_query({"path": str(tmp_path / "from")})
+    rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))
+    told = LogWriter(log_target({"path": str(tmp_path / "to")}), overwrite=False).write(rows)
+    assert told.segments[0].records == records and len(pickle.dumps(told)) < 1000

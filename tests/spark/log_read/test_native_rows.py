@@ -1,0 +1,147 @@
+"""The native way through a split: the rows of the way by objects, column by column."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.log import LogError
+from tagwire.message.engines import engine
+from tagwire.records import BatchBuilder
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read import rows as log_rows
+from tagwire_spark.log_read.column_table import RECORD_COLUMNS
+from tagwire_spark.log_read.native_rows import _COLUMNS
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine here")
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+TIME = 1_700_000_000_000
+
+
+def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
+    query = log_query({"path": str(path), **options})
+    schema = full_schema(query)
+    if names is not None:
+        schema = type(schema)([schema[name] for name in names])
+    return [row for split in plan(query) for batch in rows_of(split, query, schema) for row in batch.to_pylist()]
+
+
+def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
+    """The rows, which are the same both ways."""
+    native = rows(path, **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_rows, "goes_natively", lambda *_: False)
+        assert native == rows(path, **options)
+    return native
+
+
+def test_every_column_has_a_native_way() -> None:
+    assert [*_COLUMNS, "_error"] == [column.name for column in RECORD_COLUMNS]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"includeControlRecords": "true"},
+        {"maxSplitBytes": "300"},
+        {"respectLogStart": "true"},
+        {"partial": "true"},
+        {"startingTimestamp": "1", "endingTimestamp": str(1 << 60)},
+        {"endingTimestamp": "1"},
+        {"subscribePattern": ".*0.*", "isolation.level": "read_committed"},
+    ],
+    ids=str,
+)
+def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str]) -> None:
+    assert len(both_ways(monkeypatch, logs, **options)) or options == {"endingTimestamp": "1"}
+
+
+@pytest.mark.parametrize("first", [0, 1, 7, 12, 29, 30])
+def test_offsets(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    bounds = {
+        "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
+        "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
+    }
+    found = both_ways(monkeypatch, SAMPLE / "orders-0", **bounds)
+    assert [row["offset"] for row in found] == [n for n in range(first, first + 9) if n < 30]
+
+
+def test_no_column_at_all() -> None:
+    assert rows(SAMPLE, []) == [{}] * 60
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "v2", "v3", "kip82-int"])
+def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    has_more = name not in ("v0", "v1")
+    batches = []
+    for number, codec in enumerate(("none", "gzip")):
+        given: dict[str, Any] = {"producer_id": 5, "base_sequence": 0x7FFFFFFE} if name == "v2" else {}
+        builder = BatchBuilder(name, compression=codec, **given)
+        for index in range(3):
+            headers = ((7 if name == "kip82-int" else "h", b"x"),) if has_more and index else ()
+            time = -1 if name == "v0" else TIME + index
+            builder.append(
+                b"k" if index else None,
+                b"v" * index or None,
+                timestamp=time,
+                headers=headers,
+                offset=3 * number + index,
+            )
+        batches.append(builder.build().encode())
+    folder = tmp_path / "t-3"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+    found = both_ways(monkeypatch, folder, **({} if name != "kip82-int" else {"recordFormat": name}))
+    assert [row["offset"] for row in found] == list(range(6))
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("count", [-1, -5, -(2**31)])
+def test_a_negative_count(tmp_path: Path, codec: str, count: int) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    batch = BatchBuilder("v2", compression=codec).append(b"k", b"v").append(b"k", b"v").build()
+    (folder / f"{0:020}.log").write_bytes(batch.replace(count=count).encode())
+    with pytest.raises((LogError, PipelineError), match=f"found a count of {count}"):
+        rows(folder)
+
+
+def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
+    segment = next((SAMPLE / "orders-0").glob("*.log"))
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    data = bytearray(segment.read_bytes())
+    data[-1] ^= 1
+    (folder / segment.name).write_bytes(data)
+    query = log_query({"path": str(folder)})
+    got = []
+    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as refused:
+        for batch in rows_of(plan(query)[0], query, full_schema(query)):
+            got += batch.to_pylist()
+    assert 0 < len(got) < 30 and not isinstance(refused.value, LogError)
+
+
+@pytest.mark.parametrize("format", ["v1", "v2"])
+def test_timestamps_that_spark_has_no_place_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
+    """Nanoseconds where milliseconds should be: such producers there are."""
+    most = 0x7FFFFFFFFFFFFFFF // 1000
+    times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]
+    builder = BatchBuilder(format)
+    for offset, time in enumerate(times):
+        builder.append(b"k", b"v", timestamp=time, offset=offset)
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(builder.build().encode())
+    query = log_query({"path": str(tmp_path)})
+    [split] = plan(query)
+    expected = [None if abs(time) > most else time * 1000 for time in times]
+    for natively in (True, False):
+        monkeypatch.setattr(log_rows, "goes_natively", lambda *_, answer=natively: answer)
+        [batch] = rows_of(split, query, full_schema(query))
+        assert batch.column("timestamp").cast("int64").to_pylist() == expected

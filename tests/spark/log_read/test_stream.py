@@ -1,0 +1,318 @@
+"""`kafka_log` as a stream: every record once, whatever grows, is cut off, is deleted or starts again."""
+
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
+
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
+from streamed_logs import batch, rows, segment, stream, triggers
+
+from tagwire import log
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read.stream import LogStreamReader, stream_query
+from tagwire_spark.sources.log import LogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+
+
+class Query:
+    """A query that reads what there is whenever it is asked to."""
+
+    def __init__(self, reader: LogStreamReader) -> None:
+        self.reader = reader
+        self.position = reader.initialOffset()
+
+    def more(self) -> list[dict[str, Any]]:
+        """The rows that are new."""
+        parts = list(triggers(self.reader, self.position))
+        self.position = parts[-1][0] if parts else self.position
+        return [row for _, part in parts for row in part]
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, 1),
+        ({"maxOffsetsPerTrigger": 7}, 12),
+        ({"maxOffsetsPerTrigger": 1}, 40),
+        ({"maxBytesPerTrigger": 700}, 12),
+        ({"maxBytesPerTrigger": 1}, 12),
+        ({"maxFilesPerTrigger": 1}, 2),
+    ],
+)
+def test_limits(options: dict[str, Any], most: int) -> None:
+    """Each record once, in few or many micro-batches."""
+    reader = stream(SAMPLE, **options)
+    start = reader.initialOffset()
+    assert start == {"orders": {"0": 0, "1": 0}}
+    parts = list(triggers(reader, start))
+    got = sorted((row["partition"], row["offset"]) for _, part in parts for row in part)
+    assert got == [(partition, offset) for partition in (0, 1) for offset in range(30)]
+    assert parts[-1][0] == {"orders": {"0": 30, "1": 30}} == reader.reportLatestOffset()
+    assert (len(parts) > 1) == bool(options) and len(parts) <= most
+    if "maxOffsetsPerTrigger" in options:  # to the end of a batch
+        assert max(len(part) for _, part in parts) <= options["maxOffsetsPerTrigger"] + 10
+
+
+@pytest.mark.parametrize(("limit", "expected"), [
+    (ReadAllAvailable(), 30), (ReadMaxRows(7), 10), (ReadMaxBytes(1), 5), (ReadMaxFiles(1), 10), (ReadMaxFiles(2), 25),
+])  # fmt: skip
+def test_how_far_a_limit_goes(tmp_path: Path, limit: Any, expected: int) -> None:
+    """The limit that Spark asks for counts, and not the one of the options."""
+    folder = tmp_path / "t-0"
+    for base, count in ((0, 2), (10, 3), (25, 1)):
+        segment(folder, base, *(batch(base + 5 * n) for n in range(count)))
+    reader = stream(tmp_path, maxOffsetsPerTrigger=1)
+    assert reader.latestOffset({"t": {"0": 0}}, limit) == {"t": {"0": expected}}
+
+
+@pytest.mark.parametrize(("partitions", "most", "turns", "least"), [(2, 1, 24, 6), (5, 2, 60, 12), (3, 4, 5, 5)])
+def test_each_partition_has_its_turn(tmp_path: Path, partitions: int, most: int, turns: int, least: int) -> None:
+    """However fast the others grow; and each time where there is a segment for everybody."""
+    names = [str(n) for n in range(partitions)]
+    position = {"t": dict.fromkeys(names, 0)}
+    served = dict.fromkeys(names, 0)
+    for turn in range(turns):
+        for name in names:
+            segment(tmp_path / f"t-{name}", 5 * turn, batch(5 * turn))
+        end = stream(tmp_path, maxFilesPerTrigger=most).latestOffset(position, ReadMaxFiles(most))
+        read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
+        assert 0 < sum(read.values()) <= most
+        served = {name: served[name] + bool(read[name]) for name in names}
+        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # by the offsets alone
+        position = end
+    assert min(served.values()) >= least
+
+
+def test_what_is_available_now(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    reader = stream(tmp_path, maxOffsetsPerTrigger=1)
+    reader.prepareForTriggerAvailableNow()
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    segment(tmp_path / "u-0", 0, batch(0))
+    assert [end for end, _ in triggers(reader, {"t": {"0": 0}})] == [{"t": {"0": 5}}]
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+@pytest.mark.parametrize("zeros", [0, 3000])
+def test_a_log_that_grows_byte_by_byte(tmp_path: Path, mode: str, zeros: int) -> None:
+    """A batch is read when all of it is there, in a file that ends there, or that was preallocated."""
+    data = b"".join(batch(5 * n, size=9) for n in range(6))
+    query, got = Query(stream(tmp_path, mode=mode)), []
+    for end in (*range(0, len(data), 11), len(data)):
+        segment(tmp_path / "t-0", 0, data[:end], bytes(zeros))
+        got += [row["offset"] for row in query.more()]
+    assert got == list(range(30))
+
+
+def test_new_segments_and_partitions(tmp_path: Path) -> None:
+    reader = stream(tmp_path)
+    assert reader.initialOffset() == {} == reader.latestOffset({}, ReadAllAvailable())
+    assert reader.partitions({}, {}) == []
+    query, got = Query(reader), []
+    for step in range(4):
+        segment(tmp_path / "t-0", 5 * step, batch(5 * step))
+        segment(tmp_path / f"u{step}-0", 0, batch(0))
+        got += [(row["topic"], row["offset"]) for row in query.more()]
+    assert sorted(got) == sorted([("t", n) for n in range(20)] + [(f"u{s}", n) for s in range(4) for n in range(5)])
+
+
+def test_the_same_range_is_read_the_same_again(tmp_path: Path) -> None:
+    """What a restart does, after more was appended and an index has come."""
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    start, end = {"t": {"0": 0}}, {"t": {"0": 10}}
+    before = rows(stream(tmp_path), start, end)
+    segment(tmp_path / "t-0", 0, batch(0), batch(5), batch(10)[:-3])
+    assert rows(stream(tmp_path), start, end) == before and len(before) == 10
+
+
+@pytest.mark.parametrize(
+    ("starting", "expected"),
+    [
+        ("earliest", {"t": {"0": 5}, "u": {"0": 0}}),
+        ("latest", {"t": {"0": 10}, "u": {"0": 5}}),
+        ('{"t": {"0": 7}}', {"t": {"0": 7}, "u": {"0": 0}}),
+        ('{"t": {"0": -1}, "u": {"0": -2}}', {"t": {"0": 10}, "u": {"0": 0}}),
+        ('{"new": {"3": 4}}', {"new": {"3": 4}, "t": {"0": 5}, "u": {"0": 0}}),
+    ],
+)
+def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]) -> None:
+    segment(tmp_path / "t-0", 5, batch(5))
+    segment(tmp_path / "u-0", 0, batch(0))
+    reader = stream(tmp_path, startingOffsets=starting)
+    assert reader.initialOffset() == expected
+    LogSource({"path": str(tmp_path), "startingOffsets": starting, "maxFilesPerTrigger": "1"}).schema()
+
+
+# ---------------------------------------------------------------- what is wrong
+
+
+@pytest.mark.parametrize("at", [25, 8, 16, 100])
+def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
+    """A bit of the checksum's range, the length, the magic byte, a record: it fails, or is one row, and only once."""
+    bad = bytearray(batch(5))
+    bad[at] ^= 0x41
+    whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]
+    segment(tmp_path / "t-0", 0, *whole)
+    for options in ({}, {"maxOffsetsPerTrigger": 1}, {"maxBytesPerTrigger": 1}):
+        with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
+            list(triggers(stream(tmp_path, **options), {"t": {"0": 0}}))
+        reader = stream(tmp_path, mode="PERMISSIVE", **options)
+        got = [row for _, part in triggers(reader, {"t": {"0": 0}}) for row in part]
+        assert [row["offset"] for row in got if not row["_error"]] == [*range(5), *range(10, 25)]
+        [error] = [row for row in got if row["_error"]]
+        assert error["position"] == len(whole[0])
+
+
+def test_damage_that_was_there_before(tmp_path: Path) -> None:
+    """It is a row of the micro-batch that came over it, and of none of those behind."""
+    bad = bytearray(batch(0))
+    bad[30] ^= 1
+    segment(tmp_path / "t-0", 0, bytes(bad), batch(5))
+    reader = stream(tmp_path, mode="PERMISSIVE")
+    [(position, part)] = triggers(reader, {"t": {"0": 0}})
+    assert [bool(row["_error"]) for row in part] == [True] + [False] * 5
+    segment(tmp_path / "t-0", 0, bytes(bad), batch(5), batch(10))
+    [(_, part)] = triggers(reader, position)
+    assert [(row["offset"], row["_error"]) for row in part] == [(n, None) for n in range(10, 15)]
+
+
+def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
+    """Committed records come when they are: a stream over a log that grows ends with what a query sees at its end."""
+    source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
+    batches = [each.encode() for each in log.read(source)]
+    folder = tmp_path / "alpha-txn-many-0"
+    query, got = Query(stream(tmp_path, isolation__level="read_committed")), []
+    for count in (*range(1, len(batches), 3), len(batches)):
+        segment(folder, 0, *batches[:count])
+        got += [row["offset"] for row in query.more()]
+    whole = stream(tmp_path, isolation__level="read_committed")
+    assert got == [row["offset"] for _, part in triggers(whole, {}) for row in part]
+    assert 0 < len(got) < sum(len(each) for each in log.read(source))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
+        ({"maxOffsetsPerTrigger": str(1 << 63)}, "in 64 bits"),
+        ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
+        ({"endingOffsets": "latest"}, "no end"),
+        ({"failOnDataLoss": "maybe"}, "true or false"),
+        ({"maxOffsets": "1"}, "maxOffsetsPerTrigger"),
+        ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
+        ({"path": "memory://logs"}, "mount"),
+    ],
+)
+def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text: str) -> None:
+    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
+        stream_query({"path": str(tmp_path), **options})
+    assert text in str(refused.value)
+
+
+def test_a_partition_on_its_way(tmp_path: Path) -> None:
+    """A pattern means its folder, too; it is no part of the log."""
+    segment(tmp_path / "t-0", 0, batch(0))
+    for state in ("future", "delete", "stray"):
+        segment(tmp_path / f"t-0.{'0' * 32}-{state}", 0, batch(0))
+    for path in (tmp_path, tmp_path / "t-*"):
+        [(end, found)] = triggers(stream(path), {})
+        assert end == {"t": {"0": 5}} and [row["offset"] for row in found] == [*range(5)]
+
+
+def test_the_same_partition_twice(tmp_path: Path) -> None:
+    for broker in ("one", "two"):
+        (tmp_path / broker).mkdir()
+        segment(tmp_path / broker / "t-0", 0, batch(0))
+    with pytest.raises(PipelineError, match="the same partition"):
+        stream(tmp_path).initialOffset()
+
+
+@pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
+def test_segments_are_no_folders(tmp_path: Path, path: str) -> None:
+    """Such a stream would pass over the segments behind this one, and count them as read."""
+    segment(tmp_path / "t-0", 0, batch(0))
+    segment(tmp_path / "t-0", 5, batch(5))
+    (tmp_path / "meta.properties").write_text("broker.id=1\n")
+    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path means the file") as refused:
+        stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
+    assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
+    for whole in ("t-?", "*"):  # of what a pattern means, other files do not count
+        assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
+
+
+# ---------------------------------------------------------------- through Spark
+
+
+def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
+    """A query of what is available now, into Parquet; its progress."""
+    writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
+    query.awaitTermination()
+    return list(query.recentProgress)
+
+
+def test_a_stream_that_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
+    """In several micro-batches; then with more data, a batch that is half there, and a topic that is new."""
+    logs = tmp_path / "logs"
+    copytree(SAMPLE, logs)
+    spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
+
+    def df() -> "DataFrame":
+        read = spark.readStream.format("kafka_log").schema("topic string, partition int, offset long, value binary")
+        return read.option("maxOffsetsPerTrigger", "40").load(str(logs))
+
+    progress = [each for each in run(df(), tmp_path) if each.numInputRows]
+    assert [each.numInputRows for each in progress] == [40, 20]
+    assert progress[-1].sources[0].endOffset == '{"orders": {"0": 30, "1": 30}}'
+    assert not [each for each in run(df(), tmp_path) if each.numInputRows]
+    segment(logs / "orders-0", 30, batch(30), batch(35)[:-1])
+    segment(logs / "more-0", 0, batch(0))
+    run(df(), tmp_path)
+    segment(logs / "orders-0", 30, batch(30), batch(35))
+    run(df(), tmp_path)
+    got = sorted(spark.read.parquet(str(tmp_path / "out")).select("topic", "partition", "offset").collect())
+    expected = [("more", 0, n) for n in range(5)]
+    expected += [("orders", 0, n) for n in range(40)] + [("orders", 1, n) for n in range(30)]
+    assert [tuple(row) for row in got] == expected
+    assert run(df().where("value is not null"), tmp_path)[-1].sources[0].latestOffset
+
+
+def test_a_stream_that_fails_and_starts_again(spark: "SparkSession", tmp_path: Path) -> None:
+    """A micro-batch that failed is read again, and is the same; what was retained away meanwhile is data loss."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    segment(logs / "t-0", 0, batch(0))
+    segment(logs / "t-0", 5, batch(5))
+    seen: list[list[int]] = []
+
+    def take(df: "DataFrame", number: int) -> None:
+        seen.append(sorted(row.offset for row in df.select("offset").collect()))
+        if len(seen) == 2:
+            raise ValueError("once")
+
+    def start() -> None:
+        read = spark.readStream.format("kafka_log").option("maxFilesPerTrigger", "1").load(str(logs))
+        writer = read.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    with pytest.raises(PySparkException):
+        start()
+    segment(logs / "t-0", 10, batch(10))
+    start()
+    assert seen == [list(range(5)), list(range(5, 10)), list(range(5, 10)), list(range(10, 15))]
+    rmtree(logs / "t-0")
+    segment(logs / "t-0", 20, batch(20))
+    with pytest.raises(PySparkException, match="KAFKA_LOG_DATA_LOSS"):
+        start()

@@ -1,0 +1,128 @@
+"""Streams of logs of which something is gone: it is lost if it was not read, whatever is deleted, and whenever."""
+
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
+from streamed_logs import batch, rows, segment, stream, triggers
+
+from tagwire import log
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read import stream as log_stream
+
+
+def lose_the_first(root: Path) -> None:
+    (root / "t-0" / f"{0:020}.log").unlink()
+
+
+def lose_all(root: Path) -> None:
+    rmtree(root / "t-0")
+
+
+def cut(root: Path) -> None:
+    lose_all(root)
+    segment(root / "t-0", 0, batch(0, 1))
+
+
+@pytest.mark.parametrize(("loss", "text", "left"), [
+    (lose_the_first, "offsets from 5 on are gone", [10, 11, 12, 13, 14]),
+    (lose_all, "t-0 is gone, of which the next offset would have been 5", []),
+    (cut, "t-0 ends before offset 1, and had more already", []),
+])  # fmt: skip
+def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[int]) -> None:
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    segment(tmp_path / "t-0", 10, batch(10))
+    start = {"t": {"0": 5}}
+    end = stream(tmp_path).latestOffset(start, ReadAllAvailable())
+    loss(tmp_path)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_DATA_LOSS\]") as refused:
+        stream(tmp_path).latestOffset(start, ReadAllAvailable())
+    assert text in str(refused.value) and "failOnDataLoss" in str(refused.value)
+    with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
+        stream(tmp_path).partitions(start, end)
+    calm = stream(tmp_path, failOnDataLoss="false")
+    assert [row["offset"] for _, part in triggers(calm, start) for row in part] == left
+    assert [row["offset"] for row in rows(calm, start, end)] == left
+
+
+def test_a_log_that_begins_anew(tmp_path: Path) -> None:
+    """Without failOnDataLoss it goes on from where the log ends now."""
+    segment(tmp_path / "t-0", 0, batch(0, 1))
+    reader = stream(tmp_path, failOnDataLoss="false")
+    end = reader.latestOffset({"t": {"0": 20}}, ReadAllAvailable())
+    assert end == {"t": {"0": 1}} and reader.partitions({"t": {"0": 20}}, end) == []
+    segment(tmp_path / "t-0", 0, batch(0, 1), batch(1))
+    assert [row["offset"] for _, part in triggers(reader, end) for row in part] == [1, 2, 3, 4, 5]
+
+
+def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    for fails in ("true", "false"):
+        path = segment(tmp_path / "t-0", 0, batch(0))
+        reader = stream(tmp_path, failOnDataLoss=fails)
+        [task] = reader.partitions({}, {"t": {"0": 5}})
+        path.unlink()
+        if fails == "true":
+            with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
+                list(reader.read(task))
+        else:
+            assert list(reader.read(task)) == []
+
+
+@pytest.mark.parametrize(("step", "place"), [
+    ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
+    ("latestOffset", "transactions_of"), ("partitions", "Segment.size"), ("partitions", "plan"),
+    ("partitions", "partitions_of"), ("partitions", "transactions_of"),
+])  # fmt: skip
+@pytest.mark.parametrize("fails", ["true", "false"])
+@pytest.mark.parametrize("begin", [0, 5])
+def test_a_segment_that_goes_while_it_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
+) -> None:
+    """Renamed between listing and looking: it is lost if it was not read, and else it never was there."""
+    old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
+    for base in (5, 10):
+        segment(tmp_path / "t-0", base, batch(base))
+    options = {"failOnDataLoss": fails, "maxBytesPerTrigger": 100}
+    reader = stream(tmp_path, isolation__level="read_committed", mode="PERMISSIVE", **options)
+    end = {"t": {"0": 15}}
+
+    def go(look: Any) -> Any:
+        def after(*args: Any, **named: Any) -> Any:
+            if old.exists():
+                old.rename(f"{old}.deleted")
+            return look(*args, **named)
+
+        return after
+
+    owner, _, name = place.rpartition(".")
+    if name == "size":
+        monkeypatch.setattr(log.Segment, "size", property(go(log.Segment.size.fget)))  # type: ignore[attr-defined]
+    elif owner:
+        monkeypatch.setattr(log.Segment, name, go(getattr(log.Segment, name)))
+    else:
+        for module in ("stream", "splits"):
+            monkeypatch.setattr(f"tagwire_spark.log_read.{module}.{name}", go(getattr(log_stream, name)), raising=False)
+    if begin == 0 and fails == "true":
+        with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_DATA_LOSS\] t-0 begins at offset 5; offsets from 0 on"):
+            reader.latestOffset(start, ReadMaxBytes(100)) if step == "latestOffset" else reader.partitions(start, end)
+    elif step == "latestOffset":
+        assert [row["offset"] for _, part in triggers(reader, start) for row in part] == [*range(5, 15)]
+    else:
+        assert [row["offset"] for row in rows(reader, start, end)] == [*range(5, 15)]
+    assert not old.exists()
+
+
+def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(_: Any) -> None:
+        raise PermissionError(13, "Permission denied", "x.log")
+
+    monkeypatch.setattr(log_stream, "partitions_of", fail)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] x.log: can't be read: Permission denied\."):
+        stream(tmp_path).initialOffset()

@@ -1,0 +1,397 @@
+"""Segments written by `kafka_log`: equal to what was read, in every format; in order or refused."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table
+
+from tagwire import log
+from tagwire.records import Record, build, format_of
+from tagwire_spark import PipelineError, in_log_order
+from tagwire_spark.files import commit
+from tagwire_spark.sources.log import LogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+
+
+# ---------------------------------------------------------------- equal
+
+
+def test_logs_of_brokers_come_back(logs: Path, tmp_path: Path) -> None:
+    """Every record with what its batch says, and the transactions that were aborted."""
+    count = aborted = 0
+    for source in log.find_partitions(logs):
+        if source.topic is None:
+            continue
+        root = tmp_path / source.path.parent.name
+        job(root, list(arrow_rows(source.path)), segmentBytes=3000)
+        target = root / source.path.name
+        expected = facts(source.path)
+        if not expected:
+            assert not target.exists()
+            continue
+        assert facts(target) == expected, source
+        assert problems(target) == [], source
+        got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
+        if not source.segments[0].base_offset:  # else transactions may have begun before
+            assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
+                           {row[0] for row in expected}], source  # fmt: skip
+        count, aborted = count + len(expected), aborted + len(got)
+        assert log.Partition(target).leader_epochs or expected[0][9] < 0
+    assert count > 100 and aborted > 5
+
+
+@pytest.mark.parametrize(
+    ("format", "codec", "headers"),
+    [
+        ("v0", "none", ()),
+        ("v0", "gzip", ()),
+        ("v1", "none", ()),
+        ("v1", "lz4", ()),
+        ("v2", "none", (("h", b"1"), ("h", None))),
+        ("v2", "zstd", (("h", b"1"),)),
+        ("kip82-int", "none", (("7", b"1"),)),
+        ("kip82-str", "gzip", (("h", b"1"),)),
+        ("kip87", "snappy", ()),
+        ("kip82-int+kip87", "none", (("7", b"1"),)),
+        ("v3", "zstd", (("h", b"1"),)),
+        ("v3-zigzag", "none", (("h", b"1"),)),
+    ],
+)
+def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> None:
+    schema = columns(
+        "topic string, offset long, timestamp timestamp, key binary, value binary, "
+        "headers headers, tombstone boolean"
+    )
+    pairs = [{"key": key, "value": value} for key, value in headers]
+    time = None if format == "v0" else 1_700_000_000_123_000
+    rows = [
+        ("t", 5 + 2 * n, time, b"k%d" % n, None if n % 7 == 3 else b"v" * n, pairs if n % 2 else None, n % 7 == 3)
+        for n in range(200)
+    ]
+    [batches] = table(*rows, schema=schema)
+    options: dict[str, Any] = {"recordFormat": format, "compression": codec, "batchRecords": 30, "segmentBytes": 4000}
+    job(tmp_path, [batches.slice(0, 77), batches.slice(77)], **options)
+    got = [record for batch in log.Partition(tmp_path / "t-0").batches(format=format) for record in batch]
+    assert [(r.offset, r.key, r.value, r.is_tombstone) for r in got] == [(r[1], r[3], r[4], r[6]) for r in rows]
+    assert [r.timestamp for r in got] == [-1 if time is None else time // 1000] * len(rows)
+    made = tuple((int(key) if format.startswith("kip82-int") else key, value) for key, value in headers)
+    assert [r.headers for r in got] == [made if n % 2 else () for n in range(200)]
+    batch = next(log.Partition(tmp_path / "t-0").batches(format=format))
+    assert (batch.format, batch.compression) == (format, codec)
+    if format in ("v0", "v1", "v2", "v3"):
+        assert problems(tmp_path, format) == []
+    assert codec != "none" or len(log.Partition(tmp_path / "t-0").segments) > 1
+
+
+FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag")
+
+
+def can_stand_together(before: str, format: str) -> bool:
+    """Whether batches of both may stand in one log, and the second is told what the first is."""
+    is_told = before in ("v0", "v1", "v2", "v3")
+    return is_told and format_of(before).magic != format_of(format).magic
+
+
+@pytest.mark.parametrize(("before", "format"), [("v2", "kip87"), ("kip87", "kip82-str"), ("v3", "v3-zigzag")])
+def test_two_formats_of_one_magic_byte_in_one_log(tmp_path: Path, before: str, format: str) -> None:
+    first = table(("t", b"v"), schema=columns("topic string, value binary"))
+    job(tmp_path, first, recordFormat=before)
+    with pytest.raises(PipelineError, match=f"KAFKA_LOG_EXISTS.*the magic byte of {format} for another format"):
+        job(tmp_path, first, recordFormat=format)
+    rows = table(("u", b"v", before), ("u", b"v", format), schema=columns("topic string, value binary, format string"))
+    with pytest.raises(PipelineError, match=f"Rows of u-0 are of {before} and of {format}, which both have magic"):
+        job(tmp_path, rows)
+
+
+@pytest.mark.parametrize(
+    ("before", "format"),
+    [pair for pair in product(FORMATS, FORMATS) if can_stand_together(*pair) or len(set(pair)) == 1],
+)
+@pytest.mark.parametrize("by_column", [False, True])
+def test_appending_in_whatever_format(tmp_path: Path, before: str, format: str, by_column: bool) -> None:
+    """Offsets go on behind a log of this format, or of one with another magic byte."""
+    schema = columns("topic string, value binary, format string" if by_column else "topic string, value binary")
+    for name in (before, format):
+        row = ("t", b"v" * 100, name)[: len(schema)]
+        options: dict[str, Any] = {} if by_column else {"recordFormat": name}
+        job(tmp_path, table(*[row] * 120, schema=schema), batchRecords=7, **options)
+    first, second = log.Partition(tmp_path / "t-0").segments
+    got = [
+        [record.offset for batch in segment.batches(format=name) for record in batch]
+        for segment, name in ((first, before), (second, format))
+    ]
+    assert got == [[*range(120)], [*range(120, 240)]]
+
+
+def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path) -> None:
+    schema = columns(
+        "topic string, key binary, value binary, producerId long, producerEpoch int, isTransactional boolean, "
+        "isControl boolean"
+    )
+    data = ("t", None, b"v", 7, 0, True, False)
+    abort = ("t", bytes(4), bytes(6), 7, 0, True, True)
+    for row in (data, abort):
+        job(tmp_path, table(row, schema=schema), recordFormat="v3-zigzag")
+    _, second = log.Partition(tmp_path / "t-0").segments
+    assert [(each.first_offset, each.last_offset) for each in second.aborted_transactions] == [(0, 1)]
+
+
+@pytest.mark.parametrize("format", ["kip87", "v3-zigzag"])
+def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, format: str) -> None:
+    job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]), recordFormat=format)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* behind its last batch.* magic byte of v2 for another"):
+        job(tmp_path, table(("t", 0, 3, None, b"v")))
+
+
+def test_sizes_of_batches(tmp_path: Path) -> None:
+    rows = [("t", 0, n, None, bytes(100)) for n in range(1000)] + [("t", 0, 1000, None, bytes(50_000))]
+    job(tmp_path, table(*rows))
+    batches = list(log.read(tmp_path / "t-0"))
+    assert max(batch.size for batch in batches[:-1]) <= 16384 and len(batches) < 12
+    assert len(batches[-1]) == 1  # larger than a batch is to be
+    assert offsets(tmp_path) == {"t-0": list(range(1001))}
+
+
+def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
+    rows = [("t", 0, offset, None, b"v") for offset in (0, 1 << 31, (1 << 31) + 1, 1 << 40)]
+    job(tmp_path, table(*rows))
+    assert [segment.base_offset for segment in log.Partition(tmp_path / "t-0").segments] == [0, 1 << 31, 1 << 40]
+    assert problems(tmp_path) == []
+
+
+@pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
+def test_a_batch_that_becomes_several(tmp_path: Path, segment_bytes: int) -> None:
+    """Rows of one baseOffset that can't be one batch: only the first of these begins there."""
+    schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
+    rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
+    job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
+    heads = [(batch.base_offset, batch.last_offset) for batch in log.read(tmp_path / "t-0")]
+    assert heads == [(2, 3), (5, 5), (6, 7), (8, 8)]
+    assert problems(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("at_once", "text"),
+    [
+        (True, "baseOffset 2 have come to two tasks, from offset 5 on to the second; leave out column baseOffset"),
+        (False, "offset 2 can't be appended to it: it is the baseOffset of offset 5; leave out column baseOffset"),
+    ],
+)
+def test_a_batch_whose_rows_come_apart(tmp_path: Path, at_once: bool, text: str) -> None:
+    """Where it begins, the second part can't begin as well; unless an option says how large batches are."""
+    schema = columns("topic string, offset long, value binary, baseOffset long")
+    one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
+    jobs = [(other, one)] if at_once else [(one,), (other,)]
+
+    def write(root: Path, **options: Any) -> None:
+        for tasks in jobs:
+            job(root, *tasks, **options)
+
+    with pytest.raises(PipelineError, match=text):
+        write(tmp_path / "refused")
+    write(tmp_path / "made", batchBytes=100)
+    assert offsets(tmp_path / "made") == {"t-0": [3, 4, 5, 6]} and problems(tmp_path / "made") == []
+
+
+# ---------------------------------------------------------------- through Spark
+
+
+def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    df = spark.read.format("kafka_log").option("includeControlRecords", "true").load(str(SAMPLE))
+    save(in_log_order(df), tmp_path)
+    assert {p.name: facts(p) for p in tmp_path.glob("orders-*")} == {p.name: facts(p) for p in SAMPLE.glob("orders-*")}
+    assert problems(tmp_path) == []
+    manifest = json.loads((tmp_path / commit.DONE).read_text())
+    assert manifest["facts"]["orders-0"]["records"] == 30
+    assert not list(tmp_path.glob(".*"))  # brokers start with no folders that they don't know
+
+
+def test_rows_of_ones_own(spark: "SparkSession", tmp_path: Path) -> None:
+    """Texts, no offsets, a topic by option; a second job goes on behind the first."""
+    df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
+    for _ in range(2):
+        save(in_log_order(df), tmp_path, topic="made", compression="gzip")
+    assert offsets(tmp_path) == {"made-0": list(range(10)), "made-1": list(range(10))}
+    assert problems(tmp_path) == []
+    read = spark.read.format("kafka_log").load(str(tmp_path))
+    assert sorted(row[0] for row in read.selectExpr("cast(value as string)").collect()) == sorted(
+        f"v{n}" for n in [*range(10), *range(10)]
+    )
+
+
+def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
+    df = spark.range(1000).selectExpr("'t' as topic", "id as offset", "cast(id as string) as value")
+    save(df.repartitionByRange(3, "topic", "offset").sortWithinPartitions("topic", "offset"), tmp_path)
+    assert offsets(tmp_path) == {"t-0": list(range(1000))} and problems(tmp_path) == []
+    assert len(log.Partition(tmp_path / "t-0").segments) == 3
+
+
+def test_skew_and_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    """Nearly all rows in one partition; tasks that get none; a DataFrame without rows."""
+    topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
+    df = spark.range(5000).selectExpr(topic, "id as offset")
+    save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)
+    assert {name: len(each) for name, each in offsets(tmp_path).items()} == {
+        "hot-0": 4990,
+        **{f"t{n}-0": 1 for n in range(4990, 5000)},
+    }
+    before = files(tmp_path)
+    save(df.where("false").withColumn("value", F.lit("v")), tmp_path)
+    assert {k: v for k, v in files(tmp_path).items() if k != commit.DONE} == {
+        k: v for k, v in before.items() if k != commit.DONE
+    }
+
+
+def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
+    def rows(topic: str) -> "DataFrame":
+        return spark.range(3).selectExpr(f"'{topic}' as topic", "'v' as value").coalesce(1)
+
+    save(rows("a"), tmp_path)
+    save(rows("b"), tmp_path)
+    (tmp_path / "b-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA")
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    save(rows("b"), tmp_path, "overwrite", partitionOverwriteMode="dynamic")
+    assert offsets(tmp_path) == {"a-0": [0, 1, 2], "b-0": [0, 1, 2]}
+    save(rows("b"), tmp_path, "overwrite")
+    assert offsets(tmp_path) == {"b-0": [0, 1, 2]} and not (tmp_path / "recovery-point-offset-checkpoint").exists()
+    assert (tmp_path / "b-0" / "partition.metadata").exists()
+    with pytest.raises(PySparkException, match="KAFKA_LOG_EXISTS"):
+        save(rows("b"), tmp_path, ifExists="error")
+    assert offsets(tmp_path) == {"b-0": [0, 1, 2]}
+    with pytest.raises(PySparkException, match="UNSUPPORTED_DATA_SOURCE_SAVE_MODE"):
+        save(rows("b"), tmp_path, "errorifexists")
+    save(rows("b").where("false"), tmp_path, "overwrite")
+    assert offsets(tmp_path) == {} and not list(tmp_path.glob(".*"))
+
+
+# ---------------------------------------------------------------- refused
+
+
+@pytest.mark.parametrize(
+    ("tasks", "condition"),
+    [
+        ([[("t", 0, 5), ("t", 0, 5)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 0, 4)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 1, 0), ("t", 0, 6)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 0, 9)], [("t", 0, 7)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 2)]], "KAFKA_LOG_EXISTS"),
+        ([[("t", 0, -5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t", 0, None)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("../t", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("..", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[(None, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t", -1, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t" * 250, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+    ],
+)
+def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]], condition: str) -> None:
+    job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]))
+    before = files(tmp_path)
+    with pytest.raises(PipelineError, match=rf"^\[{condition}\].*SQLSTATE") as refused:
+        job(tmp_path, *[table(*[(*row, b"k", b"v") for row in rows]) for rows in tasks])
+    assert refused.value.getCondition() == condition
+    assert files(tmp_path) == before  # and nothing is left of it
+
+
+@pytest.mark.parametrize(
+    ("ddl", "row", "options", "text"),
+    [
+        ("topic string, value binary, headers headers",
+         ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "v1"}, "headers"),
+        ("topic string, value binary, headers headers",
+         ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "kip82-int"}, "numbers for names"),
+        ("topic string, value binary, headers headers", ("t", b"v", [None]), {}, "header that is null"),
+        ("topic string, value binary, headers headers", ("t", b"v", [{"key": None, "value": b""}]), {}, "not nullable"),
+        ("topic string, value binary, producerId long", ("t", b"v", 7), {"recordFormat": "v1"}, "producer_id"),
+        ("topic string, value binary, tombstone boolean", ("t", b"v", True), {}, "tombstone"),
+        ("topic string, value binary, compression string", ("t", b"v", "zstd"), {"recordFormat": "v1"}, "compression"),
+        ("topic string, value binary, format string", ("t", b"v", "v9"), {}, "v9"),
+        ("topic string, value binary, offset long, baseOffset long", ("t", b"v", 3, 4), {}, "baseOffset 4"),
+        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648' is no partition"),
+        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1' is no partition"),
+    ],
+)  # fmt: skip
+def test_records_that_a_format_has_no_place_for(
+    tmp_path: Path, ddl: str, row: tuple[Any, ...], options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(PipelineError, match="UNENCODABLE_KAFKA_RECORD") as refused:
+        job(tmp_path, table(row, schema=columns(ddl)), **options)
+    assert text in str(refused.value) and files(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("ddl", "options", "text"),
+    [
+        ("value binary", {}, "topic"),
+        ("topic string, key binary", {}, "no column value"),
+        ("topic string, value binary, more int", {}, "more"),
+        ("topic string, value int", {}, "binary or string"),
+        ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),
+        ("topic string, value binary", {"recordFormat": "v9"}, "v9"),
+        ("topic string, value binary", {"compression": "rar"}, "rar"),
+        ("topic string, value binary", {"recordFormat": "v1", "compression": "zstd"}, "zstd"),
+        ("topic string, value binary", {"batchBytes": "0"}, "batchBytes"),
+        ("topic string, value binary", {"segmentBytes": str(1 << 31)}, "segmentBytes"),
+        ("topic string, value binary", {"batchSize": "7"}, "batchBytes"),
+        ("topic string, value binary", {"path": "memory://logs"}, "mount"),
+        ("topic string, value binary", {"path": ""}, "no path"),
+    ],
+)
+def test_writes_that_are_refused_before_they_begin(
+    tmp_path: Path, ddl: str, options: dict[str, str], text: str
+) -> None:
+    source = LogSource({"path": str(tmp_path / "new"), **options})
+    with pytest.raises(PipelineError) as refused:
+        source.writer(columns(ddl), overwrite=False)
+    assert text in str(refused.value) and not (tmp_path / "new").exists()
+
+
+def test_places_that_can_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
+        job(tmp_path / "file" / "logs", table(("t", 0, 0, None, b"v")))
+
+
+def test_a_log_that_a_broker_has_open(tmp_path: Path) -> None:
+    """Zeros behind the last batch would stand in the middle of the log."""
+    (tmp_path / "t-0").mkdir()
+    data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))
+    with pytest.raises(PipelineError, match="1000 bytes behind its last batch"):
+        job(tmp_path, table(("t", 0, 3, None, b"v")))
+
+
+def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
+    batches = list(arrow_rows(logs / "kafka4" / "alpha-txn-many-0"))
+    half = batches[0].num_rows // 2
+    with pytest.raises(PipelineError, match="2 tasks have written alpha-txn-many-0"):
+        job(tmp_path, [batches[0].slice(0, half)], [batches[0].slice(half), *batches[1:]])
+
+
+def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> None:
+    """What was open in the log that is there is aborted by what is appended, and the index says so."""
+    source = logs / "kafka4" / "alpha-txn-many-0"
+    batches = list(arrow_rows(source))
+    rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    for cut in range(0, rows.num_rows, rows.num_rows // 5):
+        root = tmp_path / str(cut)
+        job(root, [rows.slice(0, cut)])
+        job(root, [rows.slice(cut)])
+        got = [e for s in log.Partition(root / source.name).segments for e in s.aborted_transactions]
+        assert got == [e for s in log.Partition(source).segments for e in s.aborted_transactions]

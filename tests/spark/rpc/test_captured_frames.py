@@ -1,0 +1,107 @@
+"""Rows of captured frames that are odd: told by file and row, whatever they hold. Without Spark."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql.types import StructType
+
+import tagwire_messages as messages
+from tagwire_spark import PipelineError
+from tagwire_spark.sources.rpc import RpcReader, full_schema, rpc_query
+
+ASK = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
+ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(throttle_time_ms=3), 4, correlation_id=7)
+NANOSECONDS = 1_700_000_000_000_000_000
+
+
+def read(path: Path, *columns: str, **options: str) -> list[dict[str, Any]]:
+    query = rpc_query({"path": str(path), **options})
+    schema = full_schema(query)
+    if columns:
+        schema = StructType([schema[name] for name in columns])
+    reader = RpcReader(query, schema)
+    return [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
+@pytest.mark.parametrize(("facts", "text"), [
+    ({"timestamp": NANOSECONDS}, "timestamp is 1700000000000000000, which is no time in milliseconds"),
+    ({"timestamp": float(NANOSECONDS)}, "no time in milliseconds"),
+    ({"timestamp": float("inf")}, "no time in milliseconds"),
+    ({"timestamp": float("-inf")}, "no time in milliseconds"),
+    ({"timestamp": float("nan")}, "no time in milliseconds"),
+    ({"timestamp": 10**400}, "OverflowError"),
+    ({"timestamp": []}, "TypeError"),
+    ({"api_key": 1 << 40}, "api_key is 1099511627776, which is beyond 16 bits"),
+    ({"api_key": -40000}, "beyond 16 bits"),
+    ({"api_version": 1 << 40}, "api_version is 1099511627776, which is beyond 16 bits"),
+    ({"api_version": float("inf")}, "OverflowError"),
+    ({"data": 1_000_000}, "data is the number 1000000; bytes were expected"),
+    ({"data": True}, "data is the number True"),
+    ({"data": "00"}, "TypeError"),
+])  # fmt: skip
+def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
+    path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl: row 2 is no") as refused:
+        read(path, mode=mode)
+    assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "column"), [
+    ("timestamp", pa.array([float("nan")])),
+    ("timestamp", pa.array([float(NANOSECONDS)])),
+    ("timestamp", pa.array([NANOSECONDS])),
+    ("timestamp", pa.array([1 << 60], pa.timestamp("us"))),
+    ("api_key", pa.array([1 << 40])),
+    ("data", pa.array([1_000_000])),
+    ("conn", pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([b"\xff"]).view(pa.string()))),
+])  # fmt: skip
+def test_rows_of_parquet_that_are_no_frames(tmp_path: Path, name: str, column: Any) -> None:
+    columns = {"dir": pa.array(["req"]), "data": pa.array([ASK]), name: column}
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.parquet: (row 1 is|can't be read)"):
+        read(tmp_path / "a.parquet")
+
+
+def test_json_that_is_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"[" * 200_000))
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl\.gz: row 1 can't be read"):
+        read(tmp_path)
+
+
+def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
+    """It is shown with `?`, and still tells connections apart; so does the name of a file."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    asked = [
+        {"dir": "req", "hex": ASK.hex(), "conn": text, "run": text, "client_label": text} for text in "\ud800\ud801"
+    ]
+    path = lines(folder / "a.jsonl", *asked, {"dir": "resp", "hex": ANSWER.hex(), "conn": "\ud801", "run": "\ud801"})
+    names = ("line", "run", "connection", "clientLabel", "file", "responseSize")
+    found = sorted(tuple(row.values()) for row in read(path, *names))
+    file = f"{tmp_path}/caf?/a.jsonl"
+    assert found == [(1, "?", "?", "?", file, None), (2, "?", "?", "?", file, len(ANSWER))]
+    lines(path, [])
+    with pytest.raises(PipelineError) as refused:
+        read(path)
+    assert f"{file}: row 1 is no captured frame" in str(refused.value)
+
+
+def test_times_and_numbers_that_are_right(tmp_path: Path) -> None:
+    facts = {"timestamp": 1_700_000_000_000.5, "api_key": "12", "api_version": 4.0}
+    [row] = read(lines(tmp_path / "a.jsonl", {"dir": "resp", "hex": ANSWER.hex(), **facts}), mode="FAILFAST")
+    assert (row["apiKey"], row["apiVersion"], row["responseTime"].microsecond) == (12, 4, 500)

@@ -1,0 +1,360 @@
+"""Log segments through Spark, against what Kafka's own reader sees; what is refused, and damage in each mode."""
+
+import hashlib
+from pathlib import Path
+from shutil import copytree
+from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from tagwire import log
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
+Truth = dict[str, list[dict[str, Any]]]
+
+
+def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame":
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return spark.read.format("kafka_log").options(**named).load(str(path))
+
+
+def digest(value: Any) -> str | None:
+    """The sha256 of a value in the truth: hex, or length and sha256 where it is long."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return str(value["sha256"])
+    return hashlib.sha256(bytes.fromhex(value)).hexdigest()
+
+
+def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path, truth: Truth) -> None:
+    expected = {
+        (f"{row['file']}", record["offset"]): (record["timestamp"], digest(record["key"]), digest(record["value"]))
+        for rows in truth.values()
+        for row in rows
+        for record in row["records"]
+    }
+    df = load(spark, logs, includeControlRecords="true").select(
+        "file", "offset", F.unix_millis("timestamp"), F.sha2("key", 256), F.sha2("value", 256)
+    )
+    got = {
+        (Path(row[0]).relative_to(logs).as_posix(), row[1]): (-1 if row[2] is None else row[2], row[3], row[4])
+        for row in df.collect()
+    }
+    assert got == expected and len(got) > 100
+
+
+def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
+    """What the library says of the same log, column by column."""
+    folder = SAMPLE / "orders-1"
+    rows = {row.offset: row for row in load(spark, folder).collect()}
+    for batch in log.read(folder):
+        for record in () if batch.is_control else batch:
+            row = rows.pop(record.offset)
+            assert [(h.key, h.value) for h in row.headers or ()] == [(k, v) for k, v in record.headers]
+            assert (row.producerId, row.magic, row.compression) == (batch.producer_id, batch.magic, batch.compression)
+            assert (row.tombstone, row.isControl) == (record.is_tombstone, False)
+            assert f"{row.topic}-{row.partition}" == folder.name
+    assert not rows
+
+
+def test_heads_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> None:
+    df = load(spark, logs, level="batch", includeControlRecords="true").select("file", "position", "lastOffset", "crc")
+    got = {(Path(row[0]).relative_to(logs).as_posix(), row[1]): row[2:] for row in df.collect()}
+    expected = {
+        (row["file"], row["position"]): (row["batch"]["lastOffset"], row["batch"]["crc"])
+        for rows in truth.values()
+        for row in rows
+        if row["batch"]["magic"] == 2
+    }
+    assert {key: tuple(value) for key, value in got.items() if key in expected} == expected
+
+
+def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) -> None:
+    df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs))
+    assert df.columns == ["offset", "key"] and df.count() == load(spark, logs).count()
+
+
+@pytest.mark.parametrize("split_bytes", [200, 5000])
+def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
+    """What tasks do, without Spark: each record is in one split."""
+
+    def rows(**options: Any) -> list[Any]:
+        query = log_query({"path": str(logs), "includeControlRecords": "true", **options})
+        schema = full_schema(query)
+        batches = [batch for split in plan(query) for batch in rows_of(split, query, schema)]
+        columns = ("file", "position", "offset")
+        return sorted(tuple(row[name] for name in columns) for batch in batches for row in batch.to_pylist())
+
+    assert rows(maxSplitBytes=split_bytes) == rows(maxSplitBytes=split_bytes, mode="PERMISSIVE") == rows()
+
+
+def big_partition(logs: Path) -> Path:
+    """The folder with the most records that have no gaps."""
+    folders = [f for f in sorted(logs.glob("*/*")) if f.is_dir() and any(f.glob("*.log"))]
+    return max(folders, key=lambda f: sum(b.count or 0 for b in log.read(f)))
+
+
+@pytest.mark.parametrize("pushdown", ["false", "true"])
+def test_offsets_and_filters(spark: "SparkSession", logs: Path, pushdown: str) -> None:
+    folder = big_partition(logs)
+    topic, _, number = folder.name.rpartition("-")
+    every = sorted(row.offset for row in load(spark, folder).select("offset").collect())
+    first, end = every[len(every) // 3], every[2 * len(every) // 3]
+    wanted = [offset for offset in every if first <= offset < end]
+    bounds = {
+        "startingOffsets": f'{{"{topic}": {{"{number}": {first}}}}}',
+        "endingOffsets": f'{{"{topic}": {{"{number}": {end}}}}}',
+    }
+    by_option = load(spark, folder, pushdown=pushdown, **bounds)
+    by_filter = load(spark, folder.parent, pushdown=pushdown).where(
+        (F.col("topic") == topic) & (F.col("partition") == int(number)) & F.col("offset").between(first, end - 1)
+    )
+    for df in (by_option, by_filter):
+        assert sorted(row.offset for row in df.select("offset").collect()) == wanted
+
+
+def test_filters_by_time(spark: "SparkSession", logs: Path) -> None:
+    folder = big_partition(logs)
+    times = sorted({row[0] for row in load(spark, folder).select(F.unix_millis("timestamp")).collect() if row[0]})
+    first = times[len(times) // 2]
+    expected = load(spark, folder).where(F.unix_millis("timestamp") >= first).count()
+    assert load(spark, folder, startingTimestamp=first).count() == expected > 0
+    moment = F.timestamp_millis(F.lit(first))
+    assert load(spark, folder, pushdown="true").where(F.col("timestamp") >= moment).count() == expected
+    before = load(spark, folder).where(F.unix_millis("timestamp") < first).count()
+    assert load(spark, folder, endingTimestamp=first).count() == before
+
+
+def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
+    folder = big_partition(logs)
+    topic, _, number = folder.name.rpartition("-")
+    for options in (
+        {"subscribe": f"nothing,{topic}"},
+        {"subscribePattern": topic[:-1] + "."},
+        {"assign": f'{{"{topic}": [{number}]}}'},
+    ):
+        rows = load(spark, folder.parent, level="batch", **options).select("topic", "partition").distinct().collect()
+        assert (topic, int(number)) in rows and {row.topic for row in rows} == {topic}
+    assert load(spark, folder.parent, subscribe="nothing").count() == 0
+
+
+def test_transactions_that_were_aborted(spark: "SparkSession", logs: Path) -> None:
+    """Where a log has an aborted transaction, its records are there unless only committed ones are asked for."""
+    found = 0
+    for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
+        aborted = {
+            (partition.topic, partition.partition, each.producer_id, each.first_offset, each.last_offset)
+            for partition in log.find_partitions(broker)
+            for segment in partition.segments
+            for each in segment.aborted_transactions
+        }
+        columns = ("topic", "partition", "producerId", "offset", "isTransactional")
+        every = load(spark, broker).select(*columns).collect()
+        expected = [
+            row
+            for row in every
+            if not any(
+                row.isTransactional and (row[0], row[1], row[2]) == each[:3] and each[3] <= row.offset <= each[4]
+                for each in aborted
+            )
+        ]
+        got = load(spark, broker, isolation__level="read_committed").select(*columns).collect()
+        assert sorted(got) == sorted(expected)
+        found += len(every) - len(expected)
+    assert found
+
+
+def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
+    folder = next(logs.glob("*/alpha-delrec-0"))
+    start = log.Partition(folder).log_start_offset
+    lowest = load(spark, folder, respectLogStart="true").agg(F.min("offset")).collect()[0][0]
+    assert start is not None and lowest >= start > load(spark, folder).agg(F.min("offset")).collect()[0][0]
+
+
+def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
+    """A copy of a partition with a bit of a batch in the middle flipped; its position, and its records."""
+    source = big_partition(logs)
+    target = Path(copytree(source, folder / source.name))
+    segment = max(log.Partition(target).segments, key=lambda each: each.size)
+    batches = list(segment.placed_batches())
+    position, batch = batches[len(batches) // 2]
+    data = bytearray(segment.path.read_bytes())
+    data[position + batch.size - 1] ^= 1
+    segment.path.write_bytes(data)
+    return target, position, len(batch)
+
+
+def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    folder, position, _ = damaged(logs, tmp_path)
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as refused:
+        load(spark, folder).count()
+    assert str(folder) in str(refused.value)
+    assert str(position + 17) in str(refused.value)  # where the checksum is
+
+
+@pytest.mark.parametrize("split_bytes", [300, 1 << 26])
+def test_damage_is_a_row(spark: "SparkSession", logs: Path, tmp_path: Path, split_bytes: int) -> None:
+    folder, position, lost = damaged(logs, tmp_path)
+    whole = load(spark, big_partition(logs)).count()
+    df = load(spark, folder, mode="PERMISSIVE", maxSplitBytes=split_bytes)
+    [error] = df.where("_error is not null").collect()
+    assert (error.position, error._error.path, error.offset) == (position, "crc", None)
+    assert df.where("_error is null").count() == whole - lost
+
+
+def test_an_index_that_lies_hides_nothing(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    source = big_partition(logs)
+    target = Path(copytree(source, tmp_path / source.name))
+    for index in target.glob("*.index"):
+        data = bytearray(index.read_bytes())
+        for at in range(7, len(data), 8):
+            data[at] ^= 5
+        index.write_bytes(data)
+    rows = sorted(row.offset for row in load(spark, target, maxSplitBytes=300).select("offset").collect())
+    assert rows == sorted(row.offset for row in load(spark, source).select("offset").collect())
+
+
+def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    source = big_partition(logs)
+    target = Path(copytree(source, tmp_path / source.name))
+    segment = log.Partition(target).segments[-1].path
+    segment.write_bytes(segment.read_bytes()[:-1])
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\]"):
+        load(spark, target).count()
+    assert 0 < load(spark, target, partial="true").count() < load(spark, source).count()
+
+
+def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
+    assert load(spark, tmp_path).count() == 0
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").touch()
+    assert load(spark, tmp_path).count() == 0
+
+
+def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
+    """fsspec's own name for this machine's files, so that workers see what the test does."""
+    folder = big_partition(logs)
+    for options in ({}, {"maxSplitBytes": 5000}):
+        remote = load(spark, f"local://{folder}", **options)
+        assert sorted(remote.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
+    committed = load(spark, f"local://{folder.parent}", isolation__level="read_committed").count()
+    assert committed == load(spark, folder.parent, isolation__level="read_committed").count()
+
+
+def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    """URLs within URLs: the file system is an archive, which is a file of another."""
+    folder = big_partition(logs)
+    archive = tmp_path / "logs.zip"
+    with ZipFile(archive, "w", strict_timestamps=False) as packed:
+        for path in folder.iterdir():
+            packed.write(path, f"{folder.name}/{path.name}")
+    for url in (f"zip://{folder.name}::{archive}", f"zip://::{archive}"):
+        for options in ({}, {"maxSplitBytes": 5000}):
+            found = load(spark, url, **options)
+            assert sorted(found.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
+    assert found.where(f"file not like 'zip://{folder.name}/%.log::{archive}'").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["foo", "s3x"])
+def test_file_systems_that_there_are_not(spark: "SparkSession", scheme: str) -> None:
+    with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x: fsspec can't reach it"):
+        load(spark, f"{scheme}://x").count()
+
+
+def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
+    import tagwire_messages as messages
+
+    folder = tmp_path / "commits-0"
+    folder.mkdir()
+    records = [
+        Record(n, 1_700_000_000_000, None, messages.HeartbeatRequest(group_id=f"g{n}").encode(4)) for n in range(3)
+    ]
+    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
+    df = load(spark, folder, message="HeartbeatRequest", version=4, fields="group_id")
+    assert [row.message.group_id for row in df.orderBy("offset").collect()] == ["g0", "g1", "g2"]
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
+    """Tombstones are null; what can't be decoded is told by its record, natively and by objects."""
+    import tagwire_messages as messages
+
+    folder = tmp_path / "beats-0"
+    folder.mkdir()
+    whole = messages.HeartbeatRequest(group_id="g").encode(4)
+    records = [Record(n, 1_700_000_000_000, None, value) for n, value in enumerate((whole, None, b"", whole[:-3]))]
+    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
+    options: dict[str, Any] = {"message": "HeartbeatRequest", "version": 4, "fields": "group_id"}
+    two = load(spark, folder, **options, endingOffsets='{"beats": {"0": 2}}').orderBy("offset").collect()
+    assert [row.message and row.message.group_id for row in two] == ["g", None]
+    options["isolation.level"] = isolation
+    reader = spark.read.format("kafka_log").schema("message struct<group_id:string>").options(**options)
+    with pytest.raises(
+        PySparkException, match=r"0\.log: the record at offset 2: HeartbeatRequest v4: group_id at byte 0"
+    ):
+        reader.load(str(folder)).collect()
+    found = load(spark, folder, **options, mode="PERMISSIVE").orderBy("offset").selectExpr("message.*").collect()
+    assert [row.group_id for row in found] == ["g", None, None, None]
+    assert [row._error and row._error.offset for row in found] == [None, None, 0, len(whole) - 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"levl": "batch"}, "did you mean 'level'"),
+        ({"level": "page"}, "record or batch"),
+        ({"recordFormat": "v9"}, "recordFormat"),
+        ({"assign": "[1]"}, "assign"),
+        ({"assign": "{"}, "no JSON"),
+        ({"assign": '{"t": "10"}'}, '{"topic": [0, 1]} was expected'),
+        ({"assign": '{"t": ["1"]}'}, '{"topic": [0, 1]} was expected'),
+        ({"assign": '{"t": [0.5]}'}, '{"topic": [0, 1]} was expected'),
+        ({"assign": '{"t": [true]}'}, '{"topic": [0, 1]} was expected'),
+        ({"assign": '{"t": {"0": 1}}'}, '{"topic": [0, 1]} was expected'),
+        ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
+        ({"startingOffsets": "newest"}, "startingOffsets"),
+        ({"startingOffsets": '{"t": {"0": 2.9}}'}, '{"topic": {"0": 23}} was expected'),
+        ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'}, "9223372036854775808; an offset or -1"),
+        ({"startingTimestamp": "noon"}, "an integer"),
+        ({"startingTimestamp": "1" + 20 * "0"}, "startingTimestamp is 100000000000000000000; milliseconds in 64 bits"),
+        ({"endingTimestamp": str(-(1 << 63) - 1)}, "milliseconds in 64 bits"),
+        ({"paths": "5"}, '["first", "second"]'),
+        ({"paths": '"logs"'}, '["first", "second"]'),
+        ({"paths": "[1]"}, '["first", "second"]'),
+        ({"subscribePattern": "("}, "regular"),
+        ({"maxSplitBytes": "-1"}, "maxSplitBytes"),
+        ({"version": "3"}, "message"),
+        ({"message": "FetchRequest"}, "version"),
+    ],
+)
+def test_options_that_are_refused(logs: Path, options: dict[str, str], text: str) -> None:
+    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
+        log_query({"path": str(logs), **options})
+    assert text in str(refused.value)
+
+
+def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path) -> None:
+    with pytest.raises(PySparkException, match=r"\[KAFKA_LOG_NOT_FOUND\].*SQLSTATE: 42K03"):
+        load(spark, logs / "nowhere").count()
+    with pytest.raises(PySparkException, match="There is no path"):
+        spark.read.format("kafka_log").load().count()
+    for schema in ("offset int", "ofset long"):
+        with pytest.raises(PySparkException, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]"):
+            spark.read.format("kafka_log").schema(schema).load(str(logs)).count()

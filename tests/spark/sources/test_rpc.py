@@ -1,0 +1,246 @@
+"""Captured frames through Spark: real ones, and a few by hand."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+from network_packets import Segment, pcap
+from pyarrow import parquet
+from pyspark.errors import PySparkException
+
+import tagwire_messages as messages
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+ASK = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
+ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(throttle_time_ms=3), 4, correlation_id=7)
+
+
+def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame":
+    return spark.read.format("kafka_rpc").options(**options).load(str(path))
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def frame(kind: str, data: bytes, **more: Any) -> dict[str, Any]:
+    return {"dir": kind, "hex": data.hex(), **more}
+
+
+@pytest.fixture(scope="module")
+def captured() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
+
+
+def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+    df = load(spark, CAPTURES, body="none")
+    rows = df.select("requestSize", "responseSize", "requestError", "responseError", "api", "apiVersion").collect()
+    assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
+    assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
+    assert any(row.requestSize and row.responseSize for row in rows)
+    # A probe for a version that there is not; its answer is in version 0.
+    assert [(row.api, row.apiVersion) for row in rows if row.requestError] == [("ApiVersions", 99)]
+    assert not [row for row in rows if row.responseError]
+
+
+def test_bodies_are_what_the_library_reads(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+    rows = load(spark, CAPTURES, api="Metadata").select("request", "response", "line", "clientId").collect()
+    assert len(rows) > 20
+    for row in rows:
+        source = captured[row.line - 1]
+        data = bytes.fromhex(source["hex"])
+        if source["dir"] == "req":
+            read = messages.registry.decode_request(data)
+            assert row.clientId == read.header.client_id and json.loads(row.request) == read.message.to_json(
+                read.version
+            )
+        else:
+            read = messages.registry.decode_response(data, 3, source["api_version"])
+            assert row.clientId is None and json.loads(row.response) == read.message.to_json(read.version)
+
+
+def test_bodies_as_structs(spark: "SparkSession") -> None:
+    as_json = load(spark, CAPTURES, api="Heartbeat").select("line", "request", "response").collect()
+    structs = load(spark, CAPTURES, api="Heartbeat", body="struct").select("line", "request", "response").collect()
+    assert [row.line for row in structs] == [row.line for row in as_json]
+    for struct, text in zip(structs, as_json, strict=True):
+        assert (struct.request and struct.request.group_id) == (text.request and json.loads(text.request)["groupId"])
+        assert (struct.response and struct.response.error_code) == (
+            text.response and json.loads(text.response)["errorCode"]
+        )
+
+
+def test_who_still_sends_old_versions(spark: "SparkSession") -> None:
+    rows = load(spark, CAPTURES, body="none").where("api = 'Produce' and apiVersion < 3").groupBy("clientLabel").count()
+    assert any("0.8" in str(row.clientLabel) for row in rows.collect())
+
+
+@pytest.mark.parametrize("answer_first", [False, True])
+def test_a_pair(spark: "SparkSession", tmp_path: Path, answer_first: bool) -> None:
+    rows = [frame("req", ASK, timestamp=1000), frame("resp", ANSWER, timestamp="1970-01-01T00:00:01.250Z")]
+    [row] = load(spark, write(tmp_path / "a.jsonl", *(reversed(rows) if answer_first else rows))).collect()
+    assert (row.api, row.apiVersion, row.headerVersion, row.correlationId, row.clientId) == ("Heartbeat", 4, 2, 7, "me")
+    assert (row.latencyMs, row.requestSize, row.responseSize) == (250.0, len(ASK), len(ANSWER))
+    assert json.loads(row.response)["throttleTimeMs"] == 3 and row.responseVersion == 4
+
+
+def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl",
+        frame("req", ASK, conn=1),
+        frame("req", ASK, conn=2),
+        frame("resp", ANSWER, conn=2),
+        frame("req", ASK, conn=1),
+        frame("resp", ANSWER, conn=1),
+        frame("resp", ANSWER, conn=3),
+        frame("req", ASK, conn=4),
+        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),  # not of this request's version
+    )
+    rows = sorted(
+        (row.connection, row.line, row.requestSize is not None, row.responseSize is not None)
+        for row in load(spark, path).collect()
+    )
+    assert rows == [
+        ("1", 1, True, False),
+        ("1", 4, True, True),
+        ("2", 2, True, True),
+        ("3", 6, False, True),
+        ("4", 7, True, False),
+        ("4", 8, False, True),
+    ]
+
+
+def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
+    rows = [{"dir": "req", "data": ASK, "conn": 1}, {"dir": "resp", "data": ANSWER, "conn": 1}]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "frames.parquet")
+    write(tmp_path / "more.jsonl", frame("req", ASK))
+    (tmp_path / "_SUCCESS").touch()
+    found = load(spark, tmp_path).select("api", "responseSize").collect()
+    assert sorted(map(tuple, found), key=str) == [("Heartbeat", len(ANSWER)), ("Heartbeat", None)]
+
+
+def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
+    [row] = load(spark, path).collect()
+    assert row.requestError.reason and row.request is None and row.clientId == "me" and row.responseError is None
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*row 1: request of API 12 v4"):
+        load(spark, path, mode="FAILFAST").collect()
+    [struct] = load(spark, path, body="struct", api="Heartbeat").collect()
+    assert struct.request.group_id is None and struct.request._error.offset and struct.response.error_code == 0
+    assert struct.requestError == row.requestError and struct.responseError is None
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*row 1: request of API 12 v4"):
+        load(spark, path, mode="FAILFAST", body="struct", api="Heartbeat").collect()
+
+
+def test_answers_to_a_version_that_a_broker_lacks(spark: "SparkSession") -> None:
+    """They come in version 0, and are read in it as structs too."""
+    probes = "apiVersion = 99 and response is not null"
+    as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
+    structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()
+    assert as_json and [json.loads(row.response)["errorCode"] for row in as_json] == [35] * len(as_json)
+    assert [(row.response.error_code, row.response._error, row.responseError) for row in structs] == [
+        (35, None, None) for _ in as_json
+    ]
+
+
+def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl", *(frame(kind, ASK[:n], conn=f"{kind}{n}") for kind in ("req", "resp") for n in range(8))
+    )
+    for row in load(spark, path).collect():
+        assert row.requestError or row.responseError
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        '{"dir": "req"}',
+        '{"dir": "up", "hex": ""}',
+        '{"dir": "req", "hex": "0"}',
+        "[]",
+        '{"dir": "req", "hex": "", "timestamp": "noon"}',
+    ],
+)
+def test_rows_that_are_no_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: row 1"):
+        load(spark, tmp_path).collect()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"body": "struct"}, "api must say which"),
+        ({"bodyy": "json"}, "'body'"),
+        ({"api": "Metdata"}, "MetadataRequest"),
+    ],
+)
+def test_options_that_are_refused(spark: "SparkSession", options: dict[str, str], text: str) -> None:
+    with pytest.raises(PySparkException, match=text):
+        load(spark, CAPTURES, **options).collect()
+    with pytest.raises(PySparkException, match="UNKNOWN_COLUMN_OF_SOURCE"):
+        spark.read.format("kafka_rpc").schema("nothing long").load(str(CAPTURES)).collect()
+
+
+def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
+    """Segments that are cut anywhere, come twice, or in another order; with sizes before the frames, as on the wire."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.l2 import Ether
+    from scapy.utils import wrpcap
+
+    def segment(number: int, data: bytes, *, asks: bool, flags: str = "PA") -> Any:
+        client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
+        (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
+        packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
+        return Ether(bytes(packet).ljust(60, b"\0"))  # the least that Ethernet has
+
+    asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
+    start = (1 << 32) - 6  # sequence numbers begin again on the way
+    packets = [
+        segment(start - 1, b"", asks=True, flags="S"),
+        segment(start, asked[:5], asks=True),
+        segment((start + 9) % (1 << 32), asked[9:], asks=True),
+        segment(start + 2, asked[2:9], asks=True),
+        segment(start, asked[:5], asks=True),
+        segment(100, answered, asks=False),
+    ]
+    for number, packet in enumerate(packets):
+        packet.time = 1_700_000_000 + number / 4
+    wrpcap(str(tmp_path / "a.pcap"), packets)
+    [row] = load(spark, tmp_path / "a.pcap").collect()
+    assert (row.api, row.requestSize, row.responseSize, row.latencyMs) == ("Heartbeat", len(ASK), len(ANSWER), 500.0)
+    assert row.request and row.response
+    assert load(spark, tmp_path, port=9093).count() == 0
+
+
+def test_a_network_capture_that_lacks_packets(spark: "SparkSession", tmp_path: Path) -> None:
+    """The gap is a row of its own; what is behind it is read."""
+    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
+    sized = [len(data).to_bytes(4, "big") + data for data in asked]
+    segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * len(sized[0]), data) for n, data in enumerate(sized))]
+    del segments[4:6]
+    (tmp_path / "a.pcap").write_bytes(pcap(segments))
+    for options in ({}, {"api": "Heartbeat"}, {"api": "Heartbeat", "body": "struct"}):
+        rows = load(spark, tmp_path / "a.pcap", **options).orderBy("requestTime", "line").collect()
+        assert [row.correlationId for row in rows if row.api] == [0, 1, 2, 5, 6, 7, 8]
+        [gap] = [row for row in rows if not row.api]
+        assert gap.requestError.reason.startswith(f"gap in the requests: {2 * len(sized[0])} bytes missing")
+        assert gap.connection == "10.0.0.1:40000 -> 10.0.0.2:9092"
+        assert (gap.requestSize, gap.correlationId, gap.responseError) == (None, None, None)
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*a.pcap: row \d+: request: gap in the"):
+        load(spark, tmp_path / "a.pcap", mode="FAILFAST").collect()
