@@ -16,9 +16,9 @@ with atheris.instrument_imports(
     include=["tagwire.interpreter.reader", "tagwire.interpreter.cursor", "tagwire.interpreter.writer"]
 ):
     from column_values import columns_of, expected_row
+    from compared_faults import NO_LIMITS, place_differs, trace_differs
     from damage import samples
     from test_engines_agree import ENGINES, reading_differs
-    from test_fault_places import NO_LIMITS, place_differs, trace_differs
 
 SAMPLES = samples()
 

@@ -8,6 +8,7 @@ takes a few megabytes. The native engine writes the same rows
 which the row of the array tells.
 """
 
+from collections.abc import Iterator
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,8 @@ from tagwire.wire.types import WireType
 __all__ = ["NULL", "OPEN", "Kind", "Opened", "Recorder", "Row", "Spans", "kinds_of"]
 
 _ROW: Final = Struct("=qqiiii")
+_PLACE: Final = Struct("=qq")
+_AFTER: Final = Struct("=28xi")
 NULL: Final = -1
 """What `Row.value` says where there is none."""
 OPEN: Final = -1
@@ -141,22 +144,22 @@ class Spans:
             for late in [number for number in kept if number >= row]:
                 del kept[late]
 
-    def inside(self, row: int) -> list[int]:
-        """The rows of the parts of a span, without those of parts of parts."""
-        after = self[row].after
-        stop = len(self) if after == OPEN else after
-        found = []
+    def inside(self, row: int, stop: int) -> Iterator[int]:
+        """The rows of the parts of a span, without those of parts of parts; `stop` is the row behind them all."""
         part = row + 1
         while part < stop:
-            found.append(part)
-            after = self[part].after
-            part = stop if after == OPEN else after
-        return found
+            yield part
+            part = self.after(part)
 
-    def last_inside(self, row: int) -> Row | None:
-        """The last part of a span."""
-        parts = self.inside(row) if row >= 0 else []
-        return self[parts[-1]] if parts else None
+    def after(self, row: int) -> int:
+        """The row behind all that are in this one."""
+        after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
+        return len(self) if after == OPEN else after
+
+    def end(self, row: int) -> int:
+        """Where a span ends."""
+        offset, length = _PLACE.unpack_from(self.rows, row * _ROW.size)
+        return int(offset + length)
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
@@ -270,8 +273,8 @@ class Recorder:
             if row in spans.unpacked and within is not None:
                 place = begin + length
             else:
-                parts = spans.inside(row)
-                while parts and spans[parts[-1]].offset + spans[parts[-1]].length > place:
+                parts = list(spans.inside(row, len(spans)))
+                while parts and spans.end(parts[-1]) > place:
                     spans.truncate(parts.pop())  # a length or a checksum that was read, and then refused
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()

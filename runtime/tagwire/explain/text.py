@@ -83,7 +83,7 @@ def annotated_lines(
 ) -> Iterator[tuple[str, Row | None]]:
     """The lines of `annotate`, without their ends, each with what it is of; None for comments and column titles."""
     hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
-    for row in rows_of(trace, note):  # made twice, and not kept: a row takes many times the bytes that it is of
+    for row in _rows(trace, None):  # made twice, and not kept: a row takes many times the bytes that it is of
         hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
         path_width = max(path_width, len(row.path) if row.type else 0)
         type_width = max(type_width, len(row.type))
@@ -148,10 +148,15 @@ def _silent(node: Node) -> str:
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
     """The lines of the table in the order of the bytes, each byte of the input in one; `note` is as in `annotate`."""
+    return _rows(trace, note or _silent)
+
+
+def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
+    """As `rows_of`; without a `note` the rows have no values either."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")
-        yield from _node_rows(part, trace.data, note or _silent)
+        yield from _node_rows(part, trace.data, note)
     end = trace.root.end
     error = trace.error
     if error is not None:
@@ -162,22 +167,26 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
         yield Row(end, trace.data[end:], "", "not read", kind="rest")
 
 
-def _node_rows(node: Node, data: bytes, note: Callable[[Node], str], mark: str = "", depth: int = 0) -> Iterator[Row]:
+def _node_rows(
+    node: Node, data: bytes, note: Callable[[Node], str] | None, mark: str = "", depth: int = 0
+) -> Iterator[Row]:
     place: dict[str, Any] = {"mark": mark, "depth": depth}
-    if node.header_length:
-        own = data[node.offset : node.offset + node.header_length]
-        value = f"{_value(node)} {note(node)}".rstrip()
-        yield Row(node.offset, own, node.path, node.type, value, kind=_kind(node), **place)
-    for child in node.children:
+    size = node.header_length
+    if size:
+        own = data[node.offset : node.offset + size]
+        value, kind = ("", "shape") if note is None else (f"{_value(node)} {note(node)}".rstrip(), _kind(node))
+        yield Row(node.offset, own, node.path, node.type, value, kind=kind, **place)
+    for child in node.parts():
         if node.unpacked is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
         else:
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
-    if node.trailer_length:
+    rest_size = node.trailer_length
+    if rest_size:
         # The byte that ends optional fields, or what was half read at a fault.
-        rest = data[node.end - node.trailer_length : node.end]
+        rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
-        yield Row(node.end - node.trailer_length, rest, node.path, node.type, value, **place)
+        yield Row(node.end - rest_size, rest, node.path, node.type, value, **place)
 
 
 def _kind(node: Node) -> str:

@@ -16,7 +16,7 @@ them all, and its children are places in what they unpack to (`Node.unpacked`).
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError
 from tagwire.explain.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Node", "Trace", "bytes_node", "trace", "trace_request", "trace_response"]
 
 
+_NOT_READ: Final = object()
+
+
 class Node:
     """Something that was read: a message, a field, an element, a tag section, a tagged field."""
 
@@ -46,6 +49,8 @@ class Node:
         "_number",
         "_row",
         "_spans",
+        "_stop",
+        "_value",
         "complete",
         "length",
         "offset",
@@ -62,6 +67,7 @@ class Node:
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
         self.complete = number.after != OPEN
         """False where the fault was inside; then `length` ends at the fault."""
+        self._stop = len(spans) if number.after == OPEN else number.after
 
     def _place(self, spans: Spans, row: int, data: bytes, kind: Kind, number: int, offset: int, length: int) -> None:
         self._spans = spans
@@ -70,6 +76,7 @@ class Node:
         self._kind = kind
         self._number = number
         self._children: list[Node] | None = None
+        self._value: Any = _NOT_READ
         self._begin = offset
         self.offset = offset + (spans.begin if data is spans.data else 0)
         self.length = length
@@ -80,8 +87,13 @@ class Node:
 
         Of records that were opened, the number of batches.
         """
-        if self._row in self._spans.opened:
+        if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number
+        if self._value is _NOT_READ:
+            self._value = self._read()
+        return self._value
+
+    def _read(self) -> Any:
         if self._kind.is_leaf:
             end = self._begin + self.length
             return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
@@ -103,21 +115,17 @@ class Node:
         if self._row in self._spans.opened:
             yield from self._spans.opened[self._row].nodes
             return
-        rows = self._spans.inside(self._row) if self._row >= 0 else []
-        data = self._data if self.unpacked is None else self.unpacked
-        for row in rows:
-            yield Node(self._spans, row, self.path, data)
-        if not rows and self._are_alike:
+        if self._row + 1 < self._stop:
+            data = self._data if self.unpacked is None else self.unpacked
+            for row in self._spans.inside(self._row, self._stop):
+                yield Node(self._spans, row, self.path, data)
+        elif self._are_alike:
             yield from map(self._element, range(self._number))
 
     @property
     def _are_alike(self) -> bool:
         """Whether these are elements of a fixed width, which have no rows."""
-        return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._after
-
-    @property
-    def _after(self) -> int:
-        return self._spans[self._row].after
+        return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
         kind = self._spans.element_kind(self._kind)
@@ -127,6 +135,7 @@ class Node:
         node.path = f"{self.path}[{index}]"
         node.type = kind.text
         node.complete = True
+        node._stop = 0
         return node
 
     @property
@@ -168,8 +177,9 @@ class Node:
             return self.end - nodes[-1].end if nodes else 0
         if self.unpacked is not None or self._are_alike:
             return 0
-        last = self._spans.last_inside(self._row)
-        return 0 if last is None else self._begin + self.length - last.offset - last.length
+        end = self._begin + self.length
+        last = max(self._spans.inside(self._row, self._stop), default=None)
+        return 0 if last is None else end - self._spans.end(last)
 
     def walk(self) -> Iterator["Node"]:
         """This node and all in it, in the order of their bytes."""

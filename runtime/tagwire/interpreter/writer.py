@@ -142,7 +142,7 @@ class LayoutWriter:
             if not isinstance(item.type, Framing):
                 with self.at(item.name):
                     value = self.constant(item, get(item.name))
-                    if _is_array(value):
+                    if isinstance(item.type, Array) and _is_array(value):
                         value = tuple(value)  # what is counted is what was written
                     self.scopes[-1][item.name] = value
                     self.packed(item, value, part)

@@ -181,11 +181,13 @@ static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m
     return 0;
 }
 
-/* A struct that must be held while it is measured, and may be of another class with the same attributes. */
+/* A struct that must be held while it is measured. One of a subclass may have its attributes in another way. */
 static int tw_measure_object(const tw_struct *s, PyObject *object, tw_measure *m)
 {
     PyObject *plain = object;
     int failed;
+    if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls && !PyType_IsSubtype(Py_TYPE(object), s->made.cls)))
+        return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
     Py_INCREF(object);
     if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls)) {
         plain = tw_plain_struct(s, object);

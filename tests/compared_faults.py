@@ -1,0 +1,97 @@
+"""What is said of the same fault, or seen in the same trace, by the native engine and by the interpreter alone.
+
+The interpreter is the referee. Its whole way is closed to the engine here, so that an engine that finds no place fails,
+and does not pass by asking.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+from damage import Sample
+
+import tagwire
+from tagwire import DecodeError, EncodeError, Limits
+from tagwire.explain.text import annotate
+from tagwire.interpreter import reader, writer
+from tagwire.message.field_table import layout_of
+
+__all__ = [
+    "BOUNDS",
+    "NO_LIMITS",
+    "any_limits",
+    "closed_way",
+    "facts",
+    "place_differs",
+    "trace_differs",
+    "writing_differs",
+]
+
+BOUNDS = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
+NO_LIMITS = Limits()
+Facts = tuple[type, str, dict[str, Any]] | None
+
+
+class AskedInterpreterError(Exception):
+    """The engine found no place, and wants the interpreter to go the whole way."""
+
+
+def asked(*_: object, **__: object) -> None:
+    raise AskedInterpreterError
+
+
+def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
+    """The class, the words and the attributes of the error; None for none."""
+    try:
+        call(*args, **kwargs)
+    except (DecodeError, EncodeError) as error:
+        return type(error), str(error), vars(error)
+    return None
+
+
+@contextmanager
+def closed_way() -> Iterator[None]:
+    """Within, the engine can't let the interpreter read or write a whole message."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):
+            for name in names:
+                patch.setattr(module, name, asked)
+        yield
+
+
+def any_limits(random: Random) -> Limits:
+    return Limits(**{random.choice(BOUNDS[1:]): random.choice((0, 1, 2, 3, 5, 30))})
+
+
+def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
+    """How the places of a fault in `data` differ, behind some bytes that are skipped."""
+    buf, whole = bytes(offset) + data, not offset
+    layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
+    with closed_way():
+        if whole:
+            fast = facts(serializer.decode, buf, limits=limits, views=len(data) % 2 == 0)
+        else:
+            fast = facts(serializer.decode_from, buf, offset, limits=limits)
+    slow = facts(reader.decode, layout, buf, offset=offset, whole=whole, strict=True, limits=limits)
+    return None if fast == slow else f"native {fast}, interpreter {slow}"
+
+
+def writing_differs(sample: Sample, message: Any) -> str | None:
+    layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
+    slow = facts(writer.encode, layout, message)
+    for name in ("encode", "encoded_size"):
+        with closed_way():
+            fast = facts(getattr(serializer, name), message)
+        if fast != slow:
+            return f"{name} {fast}, interpreter {slow}"
+    return None
+
+
+def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
+    """Whether the native walk leaves another trace than the interpreter, which has the layout alone."""
+    fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
+    slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
+    nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]
+    return nodes[0] != nodes[1] or fast.to_json() != slow.to_json() or annotate(fast) != annotate(slow)
