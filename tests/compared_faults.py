@@ -4,7 +4,7 @@ The interpreter is the referee. Its whole way is closed to the engine here, so t
 and does not pass by asking.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -52,7 +52,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 
 @contextmanager
-def closed_way() -> Iterator[None]:
+def closed_way() -> Generator[None]:
     """Within, the engine can't let the interpreter read or write a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         for module, names in ((reader, ["decode"]), (writer, ["encode", "encoded_size"])):

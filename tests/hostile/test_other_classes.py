@@ -37,7 +37,7 @@ class Renamed(MetadataRequestTopic):
     __slots__ = ()
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "renamed"
 
     @name.setter

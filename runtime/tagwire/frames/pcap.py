@@ -9,6 +9,7 @@ begins again, or where too much waits for it. Needs the extra `pcap`.
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -182,8 +183,8 @@ def network_frames(
     CaptureError for a file that can't be read, MissingExtraError.
     """
     required("scapy", "pcap")
-    import scapy.layers.inet
-    import scapy.layers.inet6  # noqa: F401 (scapy reads the layers that were imported)
+    for layers in ("inet", "inet6"):
+        import_module(f"scapy.layers.{layers}")  # scapy reads the layers that were imported
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 

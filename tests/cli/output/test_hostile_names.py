@@ -32,8 +32,17 @@ LOG = [
     "whatif --to v1 PATH --json",
     "whatif --to v1 PATH --html page.html",
 ]
-SPECS = ["validate PATH", "validate PATH --json", "fmt --check PATH", "fmt --diff PATH", "lint PATH", "collide PATH"]
-SPECS += ["validate PATH --format github", "breaking PATH --against PATH", "lock PATH --file l.json"]
+SPECS = [
+    "validate PATH",
+    "validate PATH --json",
+    "validate PATH --format github",
+    "fmt --check PATH",
+    "fmt --diff PATH",
+    "lint PATH",
+    "collide PATH",
+    "breaking PATH --against PATH",
+    "lock PATH --file l.json",
+]
 
 
 def run(words: str, path: Path) -> Result:

@@ -27,7 +27,7 @@ FACTS = Path(__file__).with_name("object_facts.py")
 
 
 def facts(engine: str) -> list[str]:
-    environment = {**os.environ, "TAGWIRE_ENGINE": engine, "PYTHONPATH": str(FACTS.parents[1])}
+    environment = {**os.environ, "TAGWIRE_ENGINE": engine, "PYTHONPATH": str(FACTS.parents[2])}
     run = subprocess.run([sys.executable, str(FACTS)], env=environment, capture_output=True, text=True, check=True)
     first, *lines = run.stdout.splitlines()
     assert first == f"engine {engine}" and len(lines) > 800
@@ -91,7 +91,7 @@ class TestConstructing:
             __slots__ = ("alias",)
             alias: str
 
-            def __new__(cls, **fields: Any) -> "Named":
+            def __new__(cls, **fields: Any) -> "Named":  # pyright: ignore[reportInconsistentConstructor]
                 made = super().__new__(cls)
                 made.alias = "a"
                 return made
