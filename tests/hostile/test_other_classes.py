@@ -37,11 +37,11 @@ class Renamed(MetadataRequestTopic):
     __slots__ = ()
 
     @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def name(self) -> str:
         return "renamed"
 
     @name.setter
-    def name(self, value: str | None) -> None:
+    def name(self, value: str | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         pass
 
 
