@@ -94,7 +94,7 @@ def test_specs(words: str, text: str, name: str, tmp_path: Path, monkeypatch: py
 
 def test_no_command_prints_past_the_door() -> None:
     files = [path for path in CLI.rglob("*.py") if "click.echo(" in path.read_text(encoding="utf-8")]
-    assert sorted(path.name for path in files) == ["echo.py", "output.py"], "use tagwire_cli.output.echo.say"
+    assert sorted(path.name for path in files) == ["echo.py", "tables.py"], "use tagwire_cli.output.echo.say"
 
 
 @pytest.mark.parametrize("character", ["\x1b", "\x9b", "\x7f", "\u202e", "\u2066", "\u200b", "\udcff", "\U000e0041"])
