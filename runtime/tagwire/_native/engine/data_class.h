@@ -138,6 +138,9 @@ static int tw_place_arguments(const tw_data_class *c, PyObject *const *args, PyO
     return 0;
 }
 
+/* As Cython has a function that is called by vector. */
+typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
+
 #ifndef Py_LIMITED_API
 /* A call of the class that C does not take: as every other class is called. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
@@ -167,16 +170,24 @@ static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *
     return tw_object_of(c, placed);
 }
 
-/* As Cython has a function that is called by vector. */
-typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
-
 static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
 {
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else
+#else /* types have no such slot in the limited API: Python constructs */
 #  define TW_CONSTRUCTS 0
+static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    (void)c, (void)init, (void)cls, (void)args, (void)flags, (void)names;
+    return NULL;
+}
+
+static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
+{
+    (void)cls, (void)construct;
+}
 #endif
 
 #endif
