@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, LogPathError, Partition, Segment, find_partitions
+from tagwire.log import LogError, Partition, Segment, find_partitions
 from tagwire.log.names import log_file, partition_name
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import settled
@@ -148,15 +148,8 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             continue
         file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
-        whole = Split(file, topic, number, 0, _size(segment), None, first, end, is_last, known)
+        whole = Split(file, topic, number, 0, segment.size, None, first, end, is_last, known)
         yield from _cut(query, segment, whole)
-
-
-def _size(segment: Segment) -> int:
-    try:
-        return segment.size
-    except OSError as error:  # of a log that is written to, retention may have taken it since the folder was read
-        raise LogPathError(f"{segment.path}: can't be read: {error.strerror}") from None
 
 
 def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:

@@ -65,7 +65,7 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
         for _ in range(_LOOKS - 1):
             try:
                 return look(*args, **named)
-            except OSError:
+            except (OSError, LogPathError):
                 continue
             except PipelineError as error:
                 if error.condition not in ("MALFORMED_KAFKA_LOG", "KAFKA_LOG_NOT_FOUND"):
@@ -74,6 +74,8 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
             return look(*args, **named)
         except OSError as error:
             raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{error.filename}: can't be read: {error.strerror}.") from None
+        except LogPathError as error:
+            raise refusal(error) from None
 
     return looked
 
