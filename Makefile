@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEMO_STAMP := .venv/.demo
+NEEDS_PYTHON := import sys; sys.version_info >= (3, 11) or sys.exit("tagwire needs Python 3.11 or later: make PYTHON=...")
 
 # A second interpreter for the suite: the first that really runs (a pyenv shim may not) and is not .venv's own.
 SECOND = $(shell for python in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.13.*/bin/python3.13; do \
@@ -34,20 +36,21 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
+.PHONY: help install demo demo-generate test check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
 
 help: ## print the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 install: $(STAMP) ## make .venv with everything in it, tagwire itself in editable mode
 
 # Again whenever the pins, the metadata or the build hook change; otherwise nothing is run.
 $(STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tagwire needs Python 3.11 or later: make PYTHON=...")'
+	@$(PYTHON) -c '$(NEEDS_PYTHON)'
 	$(PYTHON) -m venv .venv
+	@echo 'Installing everything that the tests need, and compiling the native engine: some minutes...'
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	@$(REQUIRED) $(BIN)/python $(WHICH_ENGINE)
-	@touch $@
+	@touch $@ $(DEMO_STAMP)
 
 $(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	$(SECOND) -m venv .venv-3.13
@@ -55,9 +58,20 @@ $(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	@$(REQUIRED) $(SECOND_BIN)/python $(WHICH_ENGINE)
 	@touch $@
 
-demo: $(STAMP) ## generate the classes, prove that nothing changed, decode real traffic
-	$(BIN)/tagwire generate --no-cache --exit-non-zero-on-change
+# The first minute of a new user: what every command needs, with the pure engine, unless all of it is installed already.
+$(DEMO_STAMP):
+	@$(PYTHON) -c '$(NEEDS_PYTHON)'
+	$(PYTHON) -m venv .venv
+	@echo 'Installing tagwire with its command line...'
+	TAGWIRE_BUILD=skip $(BIN)/python -m pip install --quiet --no-compile --editable '.[all]'
+	@touch $@
+
+demo: $(DEMO_STAMP) ## decode the traffic of 43 real clients, and encode it to the same bytes
 	$(BIN)/tagwire demo tests/data/captures/captures.jsonl.gz
+	@echo '(in .venv/bin; `make demo-generate` makes the classes again and proves that they are up to date)'
+
+demo-generate: $(STAMP) ## generate all classes from the specs, and prove that nothing changed
+	$(BIN)/tagwire generate --no-cache --exit-non-zero-on-change
 
 # The last command of either branch is pytest: its closing line is the last one printed.
 test: $(STAMP) ## run the whole suite, what encodes and decodes with both engines, and most on Python 3.13 where there is one

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+import tagwire
 from tagwire.errors import TagwireError
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _APIS_SHOWN: Final = 4
+_CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
 _EXPLAINED_BYTES: Final = range(48, 97)
 _COLUMNS: Final = (
@@ -33,6 +35,12 @@ _COLUMNS: Final = (
     Column("APIs", is_number=True),
     Column("most of them"),
 )
+
+_NEXT: Final = """\
+
+Next:
+  tagwire show MetadataRequest      its fields in each version
+  tagwire init pings                a project with specs of your own"""
 
 
 @dataclass
@@ -55,11 +63,11 @@ class _Outcome:
 def command(file: Path, package: str | None) -> None:
     """Decode captured traffic, and encode it to the same bytes.
 
-    FILE has a frame a line, as JSON (gzipped or not): client_label, dir ("req"
-    or "resp"), api_key, api_version and hex. Each frame is decoded strictly.
-    Frames listed in sender_faults.json beside FILE must be refused, all others
-    must come out as they went in; else the exit status is 1. At last one
-    request is explained byte by byte.
+    FILE has one frame per line, as JSON (gzipped or not): client_label, dir
+    ("req" or "resp"), api_key, api_version and hex. Each frame is decoded
+    strictly. Frames listed in sender_faults.json beside FILE must be refused;
+    all others must encode to the bytes they came from. Otherwise the exit
+    status is 1. One request is shown byte by byte.
 
     \b
     Example:
@@ -71,12 +79,13 @@ def command(file: Path, package: str | None) -> None:
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
         _print_clients(registry, outcome.good)
+        _explain_one(registry, outcome.good)
         _print_summary(registry, outcome)
     _print_faults(registry, outcome, faults)
     _print_failures(registry, outcome)
     if outcome.failed or not outcome.good:
         raise click.exceptions.Exit(1)
-    _explain_one(registry, outcome.good)
+    say(_NEXT, lines=True)
 
 
 def _replayed(registry: "Registry", captures: Sequence[Capture], faults: dict[str, str]) -> _Outcome:
@@ -122,12 +131,16 @@ def _has_version(registry: "Registry", capture: Capture) -> bool:
 
 
 def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
-    """A row for each client: how many frames, and of which APIs."""
+    """A row for each client with many frames: how many, and of which APIs; the others share the last row."""
     by_client: dict[str, list[Capture]] = defaultdict(list)
     for capture in captures:
         by_client[capture.client].append(capture)
     rows = []
-    for client, frames in sorted(by_client.items(), key=lambda item: (-len(item[1]), item[0])):
+    ranked = sorted(by_client.items(), key=lambda item: (-len(item[1]), item[0]))
+    if len(ranked) > _CLIENTS_SHOWN:
+        others = [frame for _, frames in ranked[_CLIENTS_SHOWN:] for frame in frames]
+        ranked[_CLIENTS_SHOWN:] = [(f"{len(ranked) - _CLIENTS_SHOWN} others", others)]
+    for client, frames in ranked:
         apis = Counter(_api_name(registry, frame) for frame in frames)
         most = [f"{name} {number}" for name, number in apis.most_common(_APIS_SHOWN)]
         more = len(apis) - len(most)
@@ -149,22 +162,21 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     pairs = {(each.api_key, each.version) for each in good if each.version in message_of(registry, each).VERSIONS}
     apis = {api_key for api_key, _ in pairs}
     clients = {capture.client for capture in good}
-    rate = f"{len(good) / outcome.seconds:,.0f} messages/s" if outcome.seconds else "at once"
-    sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}, {size:,} bytes"
-    spoken = f"{count(len(apis), 'API')} in {count(len(pairs), 'version')} altogether"
-    say(f"{count(len(good), 'frame')} ({sides}) of {count(len(clients), 'client')}, {spoken},")
+    spoken = f"{count(len(clients), 'client')}, {count(len(apis), 'API')}, {count(len(pairs), 'version')}"
+    rate = f"{len(good) / outcome.seconds:,.0f} messages per second" if outcome.seconds else "at once"
+    say()
+    say(f"Decoded {count(len(good), 'frame')} strictly and encoded them to the same bytes: {spoken}.")
     say(
-        f"decoded strictly and encoded again to the same bytes in {outcome.seconds:.2f} s: {rate}, "
-        "loading the classes included."
+        f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}, {size:,} bytes in {outcome.seconds:.2f} s"
     )
+    say(f"({rate}, loading the classes included; engine: {tagwire.engine()}).")
     if outcome.lacking:
-        say(f"{count(outcome.lacking, 'frame')} left out: the package lacks their API or version.")
+        say(f"Left out {count(outcome.lacking, 'frame')}: the package lacks their API or version.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
     if outcome.refused:
-        say()
-        say(f"Refused, since the sender erred: {count(len(outcome.refused), 'frame')}.")
+        say(f"Refused {count(len(outcome.refused), 'frame')}, as expected: the sender was at fault.")
     for capture, error in outcome.refused:
         say(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
         say(f"    {error}")
@@ -193,5 +205,5 @@ def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     if not traces:
         return
     capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
-    say(f"\nOne of them, as `tagwire explain --request` prints it; {capture.client} sent it:\n", lines=True)
+    say(f"One request from {capture.client}, as `tagwire explain --request` prints it:\n", lines=True)
     print_text([], [trace], colour=wants_colour("auto"))

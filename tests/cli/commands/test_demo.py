@@ -49,8 +49,8 @@ def test_the_committed_captures() -> None:
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["client", "frames", "bytes", "APIs", "most", "of", "them"]
     assert "6776 frames (" in result.stdout
-    assert "messages/s" in result.stdout
-    assert "Refused, since the sender erred: 1 frame." in result.stdout
+    assert "messages per second" in result.stdout
+    assert "Refused 1 frame, as expected: the sender was at fault." in result.stdout
     assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
 
@@ -71,7 +71,7 @@ def test_gzipped_or_not(tmp_path: Path) -> None:
 
 def test_frames_of_versions_that_nobody_has_are_counted(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row(), row(api_version=77), row(api_key=4711)]))
-    assert result.exit_code == 0 and "2 frames left out" in result.stdout
+    assert result.exit_code == 0 and "Left out 2 frames" in result.stdout
 
 
 def test_a_refused_frame_fails_the_demo(tmp_path: Path) -> None:
