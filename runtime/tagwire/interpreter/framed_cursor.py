@@ -23,9 +23,9 @@ PLACES = ""
 """Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""By where an array begins: how many of its elements are good, the position and the count behind these, the last number.
+"""By where an array begins: how many of its elements are good, and position, count and last number behind these.
 
-That number is what the last of them has, where they are in order and more follow.
+The number is that of the last of them, where they are in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]

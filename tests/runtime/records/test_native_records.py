@@ -116,7 +116,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 def test_headers_before_a_fault_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One record may have all headers that fit into a batch; the interpreter would take 30 times as long as the engine."""
+    """One record may have all headers that fit into a batch; the interpreter would take 30 times as long."""
     formats = ways(name)
     read_again = 0
     element = reader.LayoutReader.element
