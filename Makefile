@@ -128,6 +128,7 @@ SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/message/test_engines.py tests/runtime/native/test_lazy_structs.py tests/test_native_memory.py \
     tests/runtime/native/test_native_layouts.py tests/test_engines_agree.py tests/runtime/interpreter/test_fault_places.py \
+    tests/runtime/message/test_objects.py tests/runtime/message/test_json_text.py tests/runtime/explain/test_trace.py \
     tests/test_golden_bytes.py tests/test_golden_drafts.py \
     tests/runtime/arrow tests/runtime/records tests/runtime/interpreter/test_record_layouts.py \
     tests/runtime/log/test_dump_lines.py tests/runtime/log/test_columns.py tests/runtime/log/test_column_faults.py tests/runtime/log/test_column_messages.py \

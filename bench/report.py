@@ -45,7 +45,9 @@ def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
     yield speed, _speed(results["speed"])
     if not isinstance(results.get("java", ""), str):
-        title = "Java's own generated classes (kafka-clients): CPU time of one call, and how many times tagwire's"
+        title = (
+            "Java's own classes (kafka-clients, JSON with Jackson): CPU time of one call, and how many times tagwire's"
+        )
         yield title, _java(results["java"])
     if "columns" in results:
         title = "Arrow columns: CPU time for each message; in brackets how many times as fast as the first way"
@@ -207,8 +209,11 @@ tree.
   (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
   makes a memoryview of each bytes field, costs most. Some 0.2 MB of a peak do not depend on the input. The tests hold
   peak memory below 150 times the input and a fixed part.
-* **Around the codec.** Refusing beside accepting: the same message with its last byte cut off, so that all is decoded
-  before the fault is found. `trace` beside `decode`: until its nodes are looked at, a trace is rows of numbers.
-  `encoded_size` beside `encode`: it walks the values and writes nothing.
+* **Around the codec.** What programs do with objects, beside msgspec with structs of the same content, also made by
+  keywords; its JSON has the names of its fields, and UUIDs in hex. Refusing beside accepting: the same message with its
+  last byte cut off, so that all is decoded before the fault is found. `trace` beside `decode`: until its nodes are
+  looked at, a trace is rows of numbers. `encoded_size` beside `encode`: it walks the values and writes nothing.
+* **JSON in Java.** Kafka's own `JsonConverter` classes make nodes of Jackson, and Jackson makes text of these. They
+  leave out records, so there are no such rows for messages that hold them.
 
 ![How many times tagwire's time each library takes](benchmarks.svg)"""

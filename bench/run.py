@@ -1,6 +1,7 @@
 """Measure tagwire beside its peers. `make bench` runs this; `--write` makes docs/benchmarks.md from all results kept.
 
-A run takes some minutes. `--quick` only shows that everything works; its figures mean nothing.
+A run takes some minutes. `--only objects java` measures these parts alone, and `--write` then keeps the others of the
+last run. `--quick` only shows that everything works; its figures mean nothing.
 """
 
 import argparse
@@ -8,6 +9,7 @@ import json
 import platform
 import sys
 import sysconfig
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -34,12 +36,13 @@ __all__ = ["main"]
 
 _ROOT: Final = Path(__file__).parents[1]
 _RESULTS: Final = Path(__file__).parent / "results"
+_PARTS: Final = ("imports", "speed", "java", "records", "columns", "objects", "held", "worst")
 
 
 def main(arguments: list[str]) -> int:
     """Measure, print, and write what was asked for."""
     options = _parser().parse_args(arguments)
-    results = measure(quick=options.quick)
+    results = measure(options.only, quick=options.quick)
     print(json.dumps(results, indent=2) if options.json else report.text(results))
     if options.write:
         write(results)
@@ -50,30 +53,32 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--write", action="store_true", help="keep the results, and write docs/benchmarks.md")
+    parser.add_argument("--only", nargs="+", choices=_PARTS, default=_PARTS, metavar="PART", help=", ".join(_PARTS))
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
     return parser
 
 
-def measure(*, quick: bool) -> dict[str, Any]:
-    """All results of one run."""
+def measure(parts: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    """The results of one run, of these parts."""
     libraries: list[Library] = [Tagwire(), PureTagwire(), Kio(), KafkaPython(), AioKafka(), Msgspec(), Protobuf()]
     rounds, seconds, processes, size, count = (3, 0.001, 2, 5_000, 2_000) if quick else (21, 0.04, 21, 200_000, 100_000)
+    found: dict[str, Callable[[], Any]] = {
+        "imports": lambda: imports.measure_imports(processes=processes, progress=_progress),
+        "speed": lambda: speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
+        "java": lambda: _java(rounds=rounds, seconds=seconds),
+        "records": lambda: records.measure_records(rounds=rounds, seconds=seconds, progress=_progress),
+        "columns": lambda: columns.measure_columns(rounds=min(rounds, 9), count=count, progress=_progress),
+        "objects": lambda: objects.measure_objects(rounds=rounds, seconds=seconds, progress=_progress),
+        "held": lambda: memory.held(libraries),
+        "worst": lambda: memory.worst_inputs(size=size, number=8, progress=_progress),
+    }
     return {
         "python": platform.python_version(),
         "engine": import_module("tagwire").engine(),
         "optimised_build": "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""),
         "libraries": {library.name: library.installed for library in libraries},
         "rounds": rounds,
-        "imports": imports.measure_imports(processes=processes, progress=_progress),
-        "speed": speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress),
-        "java": _java(rounds=rounds, seconds=seconds),
-        "records": records.measure_records(rounds=rounds, seconds=seconds, progress=_progress),
-        "columns": columns.measure_columns(rounds=min(rounds, 9), count=count, progress=_progress),
-        "objects": objects.measure_objects(
-            Tagwire().contenders()["MetadataResponse"], rounds=rounds, seconds=seconds, progress=_progress
-        ),
-        "held": memory.held(libraries),
-        "worst": memory.worst_inputs(size=size, number=8, progress=_progress),
+        **{part: found[part]() for part in _PARTS if part in parts},
     }
 
 
@@ -89,7 +94,10 @@ def write(results: dict[str, Any]) -> None:
     """Keep the results of this interpreter's release, and write the page from those of all."""
     _RESULTS.mkdir(exist_ok=True)
     release = ".".join(results["python"].split(".")[:2])
-    (_RESULTS / f"python-{release}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    kept = _RESULTS / f"python-{release}.json"
+    if kept.exists():  # parts that were not measured stay
+        results = json.loads(kept.read_text(encoding="utf-8")) | results
+    kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(_RESULTS.glob("*.json"))]
     (_ROOT / "docs" / "benchmarks.md").write_text(report.markdown(runs), encoding="utf-8")
     draw(runs[-1], _ROOT / "docs" / "benchmarks.svg")

@@ -18,7 +18,7 @@ from tagwire.records import Record, build, format_of
 from tagwire.records.format import Format
 from tagwire.wire.compression import pack
 
-__all__ = ["damaged", "odd_records", "records_for"]
+__all__ = ["damaged", "damaged_behind_headers", "odd_records", "records_for"]
 
 _NUMBERS: Final = tuple(
     bytes.fromhex(text)
@@ -64,6 +64,21 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
             yield _with_bad_records(known, codec, batch, random)
         else:
             yield _with_bad_messages(known, codec, batch, random)
+
+
+def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
+    """A record with 300 headers, something wrong in the last of these or behind them, and the right checksum."""
+    known = format_of(format)
+    keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
+    whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()
+    for _ in range(count):
+        if known.records is None:
+            yield _resealed(whole[:-30] + _scrambled(whole[-30:], random))
+            continue
+        head, _ = decode(known.head, whole, whole=False, strict=True, limits=DEFAULT_LIMITS)
+        head.pop("crc")
+        head["payload"] = head["payload"][:-30] + _scrambled(bytes(head["payload"][-30:]), random)
+        yield known.encode_head(head)
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:

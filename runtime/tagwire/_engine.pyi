@@ -53,7 +53,7 @@ class Elements:
         count: int | None,
         inputs: tuple[Any, ...],
         limits: Limits,
-        rest: Callable[[int, int, int], Iterator[Any]],
+        rest: Callable[[int, int, int, Mapping[int, tuple[int, int, int, int]]], Iterator[Any]],
         views: memoryview | None = ...,
     ) -> Iterator[Any] | None: ...
     def write(self, elements: list[Any], inputs: tuple[Any, ...]) -> tuple[bytes | None, tuple[int, ...], bool]: ...

@@ -1,7 +1,7 @@
 """`tagwire decode`: bytes to JSON, a message or a stream of frames."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,21 +14,13 @@ from tagwire_cli.input import frame_json
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
 from tagwire_cli.output.echo import say, say_error
-from tagwire_cli.output.tables import write_json, write_json_line
+from tagwire_cli.output.tables import write_json_text
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
 
 __all__ = ["command"]
-
-
-class _How(NamedTuple):
-    """How messages are read, whatever frames them; keyword arguments of the decoders."""
-
-    style: str
-    strict: bool
-    limits: "Limits"
 
 
 @click.command("decode")
@@ -94,7 +86,7 @@ def command(
       tagwire decode --frame response --requests sent.bin --jsonl received.bin
       tagwire decode --frame response Metadata 12 received.bin
     """
-    how = _How(style, not lenient, limits_of(limits))
+    how = frame_json.Reading(style, not lenient, limits_of(limits), None if as_lines else 2)
     registry = find_registry(package)
     if kind is None:
         if requests_file is not None or keep_going:
@@ -105,45 +97,53 @@ def command(
         raise click.UsageError("--requests is for --frame response.")
     decoder, files = _decoder(registry, words, kind, requests_file, how, is_hex=is_hex)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
-    if not _print_all(placed, decoder, as_lines=as_lines, keep_going=keep_going):
+    if not _print_all(placed, decoder, how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
 
-def _decode_messages(registry: "Registry", words: Sequence[str], how: _How, *, is_hex: bool, as_lines: bool) -> None:
+def _decode_messages(
+    registry: "Registry", words: Sequence[str], how: frame_json.Reading, *, is_hex: bool, as_lines: bool
+) -> None:
     """One message without a frame; or one of each line of hex text, since nothing else parts them."""
     message, version, files = message_of(registry, words)
-    decoder = frame_json.message_decoder(message, version, **how._asdict())
+    decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
         if not is_hex:
             raise click.UsageError("messages alone have no borders: --jsonl needs --hex, a message a line, or --frame.")
-        _print_all(hex_lines(one_file(files)), decoder, as_lines=True, keep_going=False)
+        _print_all(hex_lines(one_file(files)), decoder, how.indent, keep_going=False)
         return
     try:
-        value = decoder(read_bytes(one_file(files), is_hex=is_hex))
+        text = decoder(read_bytes(one_file(files), is_hex=is_hex))
     except DecodeError as error:
         say_error(error)
         say(f"`tagwire explain {message.NAME} {version}` shows every byte up to there", err=True)
         raise click.exceptions.Exit(1) from None
-    write_json(value)
+    write_json_text(text)
 
 
 def _decoder(
-    registry: "Registry", words: Sequence[str], kind: str, requests_file: str | None, how: _How, *, is_hex: bool
+    registry: "Registry",
+    words: Sequence[str],
+    kind: str,
+    requests_file: str | None,
+    how: frame_json.Reading,
+    *,
+    is_hex: bool,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
     """What reads a frame of this kind, and the words that are left."""
     if kind == "message":
         message, version, files = message_of(registry, words)
-        return frame_json.message_decoder(message, version, **how._asdict()), files
+        return frame_json.message_decoder(message, version, how), files
     require_headers(registry)
     if kind == "request":
-        return frame_json.request_decoder(registry, **how._asdict()), words
+        return frame_json.request_decoder(registry, how), words
     if requests_file is not None:
         asked = _Asked(registry, requests_file, how.limits, is_hex=is_hex)
-        return frame_json.response_decoder(registry, asked, **how._asdict()), words
+        return frame_json.response_decoder(registry, asked, how), words
     message, version, files = response_of(registry, words)
     api_key = message.API_KEY
     assert api_key is not None, "a response has an API key"
-    return frame_json.response_decoder(registry, lambda _: (api_key, version), **how._asdict()), files
+    return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files
 
 
 class _Asked:
@@ -169,21 +169,19 @@ class _Asked:
 
 
 def _print_all(
-    placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder", *, as_lines: bool, keep_going: bool
+    placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder", indent: int | None, *, keep_going: bool
 ) -> bool:
     """Print what the frames say; whether all could be read. Raises InputError at the first that could not."""
     good = True
-    write = write_json_line if as_lines else write_json
     for place, data in placed:
-        value: Any
         try:
             with at(place):
-                value = decoder(data)
+                text = decoder(data)
         except TagwireError as error:
             if not keep_going:
                 raise
             good = False
             say_error(error)
-            value = frame_json.raw_json(data, error)
-        write(value)
+            text = frame_json.raw_text(data, error, indent)
+        write_json_text(text)
     return good

@@ -15,9 +15,10 @@ object around them. Pure functions; streams and errors of places are elsewhere.
 import base64
 import binascii
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
+from tagwire.message.json_text import dumped, object_text
 from tagwire.text_format import near, shown
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message import Message
 
-    Decoder = Callable[[bytes], Any]
-    """A frame without its size, to JSON. Raises TagwireError."""
+    Decoder = Callable[[bytes], str]
+    """A frame without its size, to JSON text. Raises TagwireError."""
     Encoder = Callable[[Any], bytes]
     """JSON to a frame without its size. Raises TagwireError."""
 
-__all__ = ["KINDS", "message_decoder", "message_encoder", "raw_json", "request_decoder", "response_decoder"]
+__all__ = ["KINDS", "Reading", "message_decoder", "message_encoder", "raw_text", "request_decoder", "response_decoder"]
 __all__ += ["body_encoder", "frame_encoder"]
 
 KINDS: Final = ("request", "response", "message")
@@ -39,36 +40,49 @@ KINDS: Final = ("request", "response", "message")
 _KEYS: Final = ("message", "version", "header", "body")
 
 
-def request_decoder(registry: "Registry", *, style: str, strict: bool, limits: "Limits") -> "Decoder":
+class Reading(NamedTuple):
+    """How messages are decoded and shown, whatever frames them."""
+
+    style: str
+    strict: bool
+    limits: "Limits"
+    indent: int | None
+    """Blanks for each level of the text; None for all in one line."""
+
+
+def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
     """Requests, whose headers say which they are."""
 
-    def decode(data: bytes) -> Any:
-        frame = registry.decode_request(data, strict=strict, limits=limits)
-        return _as_json(frame.header, frame.message, frame.version, style)
+    def decode(data: bytes) -> str:
+        frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
+        return _frame_text(frame.header, frame.message, frame.version, how)
 
     return decode
 
 
-def response_decoder(
-    registry: "Registry", asked: "Callable[[bytes], tuple[int, int]]", *, style: str, strict: bool, limits: "Limits"
-) -> "Decoder":
+def response_decoder(registry: "Registry", asked: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
     """Responses; `asked` says for a frame which API and version its request had."""
 
-    def decode(data: bytes) -> Any:
-        frame = registry.decode_response(data, *asked(data), strict=strict, limits=limits)
-        return _as_json(frame.header, frame.message, frame.version, style)
+    def decode(data: bytes) -> str:
+        frame = registry.decode_response(data, *asked(data), strict=how.strict, limits=how.limits)
+        return _frame_text(frame.header, frame.message, frame.version, how)
 
     return decode
 
 
-def message_decoder(message: "type[Message]", version: int, *, style: str, strict: bool, limits: "Limits") -> "Decoder":
+def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
     """Messages of one version without headers."""
-    return lambda data: message.decode(data, version, strict=strict, limits=limits).to_json(version, style=style)
+
+    def decode(data: bytes) -> str:
+        found = message.decode(data, version, strict=how.strict, limits=how.limits)
+        return found.to_json_text(version, style=how.style, indent=how.indent)
+
+    return decode
 
 
-def raw_json(data: bytes, error: TagwireError) -> dict[str, str]:
-    """A frame that could not be read."""
-    return {"raw": base64.b64encode(data).decode(), "error": str(error)}
+def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
+    """A frame that could not be read, as JSON text."""
+    return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
@@ -97,14 +111,15 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
     return encode
 
 
-def _as_json(header: "Message", message: "Message", version: int, style: str) -> dict[str, Any]:
-    """The object; the header is lossless in every style."""
-    return {
-        "message": message.NAME,
-        "version": version,
-        "header": header.to_json(message.header_version(version)),
-        "body": message.to_json(version, style=style),
+def _frame_text(header: "Message", message: "Message", version: int, how: Reading) -> str:
+    """The object as text; the header is lossless in every style."""
+    members = {
+        "message": dumped(message.NAME),
+        "version": str(version),
+        "header": header.to_json_text(message.header_version(version), indent=how.indent),
+        "body": message.to_json_text(version, style=how.style, indent=how.indent),
     }
+    return object_text(members, how.indent)
 
 
 def _encoded(registry: "Registry", message: "type[Message]", version: int, fields: Any, value: Any) -> bytes:

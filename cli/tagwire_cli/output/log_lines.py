@@ -3,7 +3,6 @@
 Apart from the command, whose help must not wait for what reads logs.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -68,7 +67,7 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
     if not log and not batch.is_control:
         return None
-    return lambda record: {"message": decode_entry(record, log, registry, is_control=batch.is_control).to_json()}
+    return lambda record: decode_entry(record, log, registry, is_control=batch.is_control).to_json_text()
 
 
 def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
@@ -79,7 +78,7 @@ def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
         headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
         if more is not None:
-            cells[2:4] = [printable_json(json.dumps(more(record)["message"], ensure_ascii=False))]
+            cells[2:4] = [printable_json(more(record))]
         cells.append(", ".join([*of_batch, *_of_record(record)]))
         yield "\t".join(cells).rstrip("\t") + "\n"
 

@@ -28,6 +28,7 @@ __all__ = [
     "write_json",
     "write_json_lazily",
     "write_json_line",
+    "write_json_text",
     "write_line",
 ]
 
@@ -88,7 +89,7 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 def write_json(value: Any) -> None:
     """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
-    write_bytes(printable_json(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+    write_json_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
@@ -110,7 +111,12 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
 
 def write_json_line(value: Any) -> None:
     """The value as JSON on a line of its own."""
-    write_bytes(printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
+    write_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def write_json_text(text: str) -> None:
+    """A JSON text and a line break in UTF-8, whatever the terminal's encoding is."""
+    write_bytes(printable_json(text).encode() + b"\n")
 
 
 def write_line(text: str) -> None:

@@ -7,19 +7,26 @@ their own; a fault in them has the place of the packed bytes, and says where in
 the unpacked ones it is.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
-__all__ = ["PLACES", "FramedCursor", "Scopes", "key_of", "lookup"]
+__all__ = ["PLACES", "FramedCursor", "Good", "Scopes", "key_of", "lookup"]
 
 PLACES = ""
 """Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
+
+Good = Mapping[int, tuple[int, int, int, int]]
+"""By where an array begins: how many of its elements are good, and position, count and last number behind these.
+
+The number is that of the last of them, where they are in order and more follow.
+"""
 
 Scopes = tuple[dict[str, Any], ...]
 """The values so far of a struct (the last) and of those around it."""
@@ -30,6 +37,8 @@ class FramedCursor(LayoutCursor):
 
     packed_at: int | None = None
     """Where the packed bytes begin whose content is being read, or None."""
+    good: Good = MappingProxyType({})
+    """What the native engine has read of arrays, in bytes that have a fault; their elements are not read again."""
     fault_at = 0
     """Where the last fault was, in the bytes that were being read then."""
 
@@ -140,14 +149,20 @@ class FramedCursor(LayoutCursor):
             of = f"0x{found:08x}, the {kind.algorithm} of the {byte_count(self.left)} from {kind.first} on"
             self.deviate(f"0x{stated:08x}", of, at)
 
-    def in_order(self, kind: Array, values: tuple[Any, ...]) -> None:
-        """Refuse an array that is empty and must not be, or whose elements do not ascend."""
-        if kind.filled and not values:
+    def after_good(self, start: int) -> tuple[int, int]:
+        """Go behind the good elements of the array that begins at `start`: how many there are, and the last number."""
+        first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
+        return first, last
+
+    def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
+        """Refuse an array that is empty and must not be, or whose elements do not ascend; `values` begin at `first`."""
+        if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
         order = kind.order
         if order is None:
             return
-        keys = [key_of(order, value) for value in values]
+        keys = [last] if first else []
+        keys += (key_of(order, value) for value in values)
         for one, two in pairwise(keys):
             if two <= one:
                 how = "unsigned" if order.unsigned else "signed"
@@ -174,6 +189,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
+        self.good = {}  # its places are outside
         self.pos, self.end, self.packed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

@@ -18,7 +18,7 @@ from struct import unpack_from
 from typing import Any
 
 from tagwire.interpreter.cursor import byte_count
-from tagwire.interpreter.framed_cursor import PLACES, FramedCursor, Scopes, lookup
+from tagwire.interpreter.framed_cursor import PLACES, FramedCursor, Good, Scopes, lookup
 from tagwire.layout import (
     Array,
     Condition,
@@ -46,13 +46,23 @@ __all__ = ["LayoutReader", "TagFields", "decode", "holds"]
 
 
 def decode(
-    layout: Layout, buf: bytes, *, raw: Any = None, offset: int = 0, whole: bool, strict: bool, limits: Limits
+    layout: Layout,
+    buf: bytes,
+    *,
+    raw: Any = None,
+    offset: int = 0,
+    whole: bool,
+    strict: bool,
+    limits: Limits,
+    good: Good | None = None,
 ) -> tuple[Any, int]:
     """The message at `offset`, and its end; with `whole` (and strict) nothing may follow it.
 
-    Raises DecodeError, or LimitError where `limits` stop it.
+    `good` is for bytes that have a fault. Raises DecodeError, or LimitError where `limits` stop it.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
+    if good:
+        reader.good = good
     return reader.message(whole=whole), reader.pos
 
 
@@ -193,8 +203,9 @@ class LayoutReader(FramedCursor):
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)
-        values = tuple([self.element(type, index, scopes) for index in range(count)])
-        self.in_order(type, values)
+        first, last = self.after_good(start)
+        values = tuple([self.element(type, index, scopes) for index in range(first, count)])
+        self.in_order(type, values, first, last)
         return values
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
@@ -206,11 +217,14 @@ class LayoutReader(FramedCursor):
 
     def elements_to_end(self, type: Array, scopes: Scopes) -> tuple[Any, ...]:
         values: list[Any] = []
+        first, last = self.after_good(self.pos)
+        if first and self.left:
+            self.elements -= 1  # the element with the fault was counted already
         while self.left:
             self.one_more_element()
-            values.append(self.element(type, len(values), scopes))
+            values.append(self.element(type, first + len(values), scopes))
         self.note(len(values))
-        self.in_order(type, tuple(values))
+        self.in_order(type, tuple(values), first, last)
         return tuple(values)
 
     def one_more_element(self) -> None:

@@ -10,7 +10,7 @@ from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
@@ -58,8 +58,8 @@ def _quoted(file: str) -> str:
     return printable_json(json.dumps(file, ensure_ascii=False))
 
 
-More = Callable[[Record], dict[str, Any]]
-"""What else a record's line is to say, behind the rest."""
+More = Callable[[Record], str]
+"""The JSON text of a record's messages, which its line has as `message`, behind the rest."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iterator[bytes]:
@@ -101,8 +101,8 @@ def _line(record: Record, head: str, more: More | None) -> str:
         f'"key": {key}, "value": {value}, "headers": {headers}, '
         f'"hasHeaders": {_TRUTH[bool(record.headers)]}, "isTombstone": {_TRUTH[record.is_tombstone]}'
     )
-    if more is not None and (fields := more(record)):
-        line += f", {json.dumps(fields, ensure_ascii=False)[1:-1]}"
+    if more is not None:
+        line += f', "message": {more(record)}'
     return line + "}\n"
 
 

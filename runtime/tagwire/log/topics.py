@@ -7,6 +7,7 @@ The registry is passed in, since the runtime stands below generated packages;
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.json_text import dumped, object_text
 from tagwire.records import ControlRecord, Record, control_record
 from tagwire.records.control import CONTROL_TYPES
 
@@ -50,6 +51,14 @@ class Entry(NamedTuple):
         if self.value is None:
             return {"type": self.name, "version": None, "key": key, "value": None}
         return {"type": self.name, "version": self.version, "key": key, "value": self.value.to_json(self.version)}
+
+    def to_json_text(self) -> str:
+        """The text of `to_json`."""
+        key = "null" if self.key is None else self.key.to_json_text(self.key.VERSIONS.highest)
+        version, value = "null", "null"
+        if self.value is not None:
+            version, value = str(self.version), self.value.to_json_text(self.version)
+        return object_text({"type": dumped(self.name), "version": version, "key": key, "value": value})
 
 
 def decode_entry(

@@ -64,6 +64,8 @@ class FirstConstruction:
     def __get__(self, struct: Struct | None, cls: type[Struct]) -> Any:
         if struct is None:
             return self.init
+        if isinstance(struct, type):  # `inspect.signature` of CPython 3.13 binds it to the class
+            return self.init.__get__(struct, cls)
         owner = next(base for base in cls.__mro__ if vars(base).get("__init__") in (self, self.init))
         _bind_constructor(owner, self.init)
         return self.init.__get__(struct, cls)

@@ -15,6 +15,7 @@ from tagwire.errors import TagwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any, Literal, TypeVar
 
     from tagwire.layout import Layout
@@ -27,6 +28,7 @@ __all__ = [
     "DisagreementError",
     "EngineError",
     "engine",
+    "native_engine",
     "native_obstacle",
     "python_serializer",
     "serializer_of",
@@ -53,20 +55,25 @@ class DisagreementError(TagwireError):
 
 def engine() -> Literal["native", "python"]:
     """The engine in use. Raises EngineError where TAGWIRE_ENGINE asks for another."""
+    return "python" if native_engine() is None else "native"
+
+
+def native_engine() -> ModuleType | None:
+    """The module of the native engine, None where the pure engine is in use. Raises as `engine` does."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
-        return "python"
+        return None
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE is {wanted!r}; 'native' or 'python' was expected")
     try:
-        import_module("tagwire._engine")
+        import tagwire._engine as native  # quicker than `import_module`: each call asks
     except ImportError as fault:
         if wanted:
             raise EngineError(
                 f"TAGWIRE_ENGINE=native, but this installation has no native engine ({fault}); unset it or use 'python'"
             ) from fault
-        return "python"
-    return "native"
+        return None
+    return native
 
 
 # ---------------------------------------------------------------- serializers

@@ -28,7 +28,7 @@ from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.writer import differs, encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
-from tagwire.message.engines import engine
+from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of
 from tagwire.text_format import near, shown
 from tagwire.wire.scalars import uuid_of
@@ -60,10 +60,9 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
     """
     layout = layout_of(type(message), version)
     is_lossless = is_lossless_style(style, layout)
-    if engine() == "native":
-        from tagwire import _engine
-
-        made: dict[str, Any] | None = _engine.to_json(message, version, is_lossless)
+    native = native_engine()
+    if native is not None:
+        made: dict[str, Any] | None = native.to_json(message, version, is_lossless)
         if made is not None:
             return made
     encoded_size(layout, message)  # refuses what can't be written as bytes; so nothing below needs a check
@@ -167,10 +166,9 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
-    if engine() == "native":
-        from tagwire import _engine
-
-        found: M | None = _engine.from_json(cls, obj, version)
+    native = native_engine()
+    if native is not None:
+        found: M | None = native.from_json(cls, obj, version)
         if found is not None:
             return found
     made: M = _Reader(cls.NAME, version).struct(cls, obj, is_of_version=True)

@@ -8,15 +8,17 @@ import json
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
-from tagwire.message.engines import engine
+from tagwire.message.engines import native_engine
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import from_json, is_lossless_style, to_json
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tagwire.message.base import Message
 
-__all__ = ["dumped", "from_json_text", "to_json_text"]
+__all__ = ["dumped", "from_json_text", "object_text", "to_json_text"]
 
 M = TypeVar("M", bound="Message")
 
@@ -26,11 +28,10 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 
     Raises EncodeError for a value that the version can't carry, UnsupportedVersionError for an unknown version.
     """
-    if engine() == "native":
-        from tagwire import _engine
-
+    native = native_engine()
+    if native is not None:
         is_lossless = is_lossless_style(style, layout_of(type(message), version))
-        text: str | None = _engine.to_json_text(message, version, is_lossless, indent)
+        text: str | None = native.to_json_text(message, version, is_lossless, indent)
         if text is not None:
             return text
     return dumped(to_json(message, version, style), indent)
@@ -46,11 +47,10 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     if not isinstance(text, str | bytes | bytearray | memoryview):
         _refuse(cls, version, f"a {type(text).__name__} is no JSON text; expected str or bytes")
-    if engine() == "native":
-        from tagwire import _engine
-
+    native = native_engine()
+    if native is not None:
         data = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
-        found: M | None = _engine.from_json_text(cls, data, version)
+        found: M | None = native.from_json_text(cls, data, version)
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)
@@ -59,6 +59,15 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
 def dumped(value: Any, indent: int | None = None) -> str:
     """A JSON value as text."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
+    """A JSON object of at least one member: names that need no escapes, and JSON texts of the same `indent`."""
+    shown = [f'"{name}": {text}' for name, text in members.items()]
+    if indent is None:
+        return f"{{{', '.join(shown)}}}"
+    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # no string of a JSON text has a line break
+    return "{\n" + " " * indent + lines + "\n}"
 
 
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError
+from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records.format import Format
@@ -92,15 +93,18 @@ class Messages:
         for head, offset in zip(self.heads(), self.offsets, strict=True):
             yield record_of(self.format, head, offset + self.shift, appended)
 
-    def refused(self, index: int, pos: int, elements: int) -> Iterator[Any]:
+    def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
         """The interpreter's reading from the message on that the native engine refused; raises its error."""
-        return self.heads(index, pos, elements)
+        return self.heads(index, pos, elements, good)
 
-    def heads(self, index: int = 0, pos: int = 0, elements: int = 0) -> Iterator[dict[str, Any]]:
+    def heads(
+        self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
+    ) -> Iterator[dict[str, Any]]:
         """The messages, one after the other; from the one at `pos` on, before which so many elements were counted."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements
+        reader.good = good or {}
         while reader.left:
             reader.path = ["value", index]
             reader.elements += 1

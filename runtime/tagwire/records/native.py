@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.interpreter.framed_cursor import Good
 from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
 from tagwire.limits import Limits
 from tagwire.message.engines import engine
@@ -222,7 +223,7 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
     return list(records)
 
 
-def _unreadable(index: int, pos: int, elements: int) -> Iterator[Record]:
+def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
     return iter(())  # which the engine takes for what it is: a disagreement with itself
 
 

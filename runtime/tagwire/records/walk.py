@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from tagwire.errors import DecodeError, LimitError
+from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array
 from tagwire.limits import Limits
@@ -125,9 +126,13 @@ class Walk:
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
-    def by_layout(self, index: int, pos: int, elements: int) -> Iterator[Record]:
-        """The records from this one on by the layout; `elements` were counted before it, or stated."""
+    def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
+        """The records from this one on by the layout; `elements` were counted before it, or stated.
+
+        `good` is what is known of arrays in a record with a fault.
+        """
         reader, count = self.reader, self.count()
+        reader.good = good or {}
         reader.pos, reader.elements = pos, elements
         reader.bound("elements", elements)
         while index < count if count is not None else reader.left > 0:

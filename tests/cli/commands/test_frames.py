@@ -99,6 +99,21 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
     assert run("encode", "--frame", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == stream(answers)
 
 
+@pytest.mark.parametrize("style", ["lossless", "kafka"])
+@pytest.mark.parametrize("how", [["--jsonl"], []], ids=["lines", "indented"])
+def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
+    each = {(row["api_key"], row["api_version"]): row["hex"] for row in captured() if row["dir"] == "req"}
+    del each[18, 99]  # the version that one sender made up
+    frames = [bytes.fromhex(text) for text in each.values()]
+    expected = ""
+    for frame in map(messages.registry.decode_request, frames):
+        header = frame.header.to_json(frame.message.header_version(frame.version))
+        body = frame.message.to_json(frame.version, style=style)
+        value = {"message": frame.message.NAME, "version": frame.version, "header": header, "body": body}
+        expected += json.dumps(value, ensure_ascii=False, indent=None if how else 2) + "\n"
+    assert run("decode", "--frame", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
+
+
 # ---------------------------------------------------------------- the form
 
 

@@ -1,5 +1,6 @@
 """Kafka's own topics: every record a message, and what they add up to."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ def test_every_record_of_every_topic_is_a_message(logs: Path) -> None:
         if partition.topic in INTERNAL_TOPICS:
             for entry in entries(partition, messages.registry):
                 assert entry.to_json()["type"] == entry.name
+                assert entry.to_json_text() == json.dumps(entry.to_json(), ensure_ascii=False)
                 assert entry.is_tombstone == (entry.version == -1)
                 names.add((entry.name, entry.version))
     assert {

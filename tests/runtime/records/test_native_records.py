@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from native_engine import Plan, native
-from record_damage import damaged, odd_records, records_for
+from record_damage import damaged, damaged_behind_headers, odd_records, records_for
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import trace
@@ -110,6 +110,32 @@ def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Forma
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
     compare_reading(ways(name), name, Random(f"{name} at length"), 2_000)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if "headers" in format_of(name).has])
+def test_headers_before_a_fault_are_not_read_again(
+    name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One record may have all headers that fit into a batch; the interpreter would take 30 times as long."""
+    formats = ways(name)
+    read_again = 0
+    element = reader.LayoutReader.element
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal read_again
+        read_again += 1
+        return element(*arguments)
+
+    refused = 0
+    for data in damaged_behind_headers(name, Random(name), 60):
+        expected = read(formats["by layout"], data, Limits())
+        with monkeypatch.context() as patch:
+            patch.setattr(reader.LayoutReader, "element", counted)
+            read_again = 0
+            assert read(formats["native"], data, Limits()) == expected, data.hex()
+        assert read_again < 30, expected[-1]
+        refused += isinstance(expected[-1][0], type)
+    assert refused > 20
 
 
 @pytest.mark.parametrize("name", FORMATS)

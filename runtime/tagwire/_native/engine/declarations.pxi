@@ -103,6 +103,10 @@ cdef extern from "engine/plan.h":
         int moves_views
         tw_crc32c_tables crc32c
         PyObject **ints
+    ctypedef struct tw_good:
+        const uint8_t *start
+        const uint8_t *p
+        int64_t count, elements, last
     ctypedef struct tw_reader:
         const uint8_t *p
         const uint8_t *end
@@ -114,6 +118,9 @@ cdef extern from "engine/plan.h":
         int64_t *known
         PyObject *limits
         PyObject *numbers_tuple
+        const uint8_t *refused
+        tw_good good[4]
+        int good_count
     ctypedef struct tw_writer:
         uint8_t *p
         uint8_t *end

@@ -211,8 +211,10 @@ static PyObject *tw_read_to_end(const tw_field *f, tw_reader *r)
         PyObject *value = --r->elements < 0 ? NULL : tw_read_value(f->element, r);
         int failed = value == NULL || PyList_Append(list, value) < 0;
         Py_XDECREF(value);
-        if (failed)
+        if (failed) {
+            r->filled = PyList_Size(list);
             Py_CLEAR(list);
+        }
     }
     if (list != NULL)
         tuple = PyList_AsTuple(list);
@@ -294,6 +296,8 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
     if (tuple == NULL)
         return NULL;
     if (TW_UNLIKELY(tw_read_elements(e, r, tuple, (Py_ssize_t)count) < 0)) {
+        for (r->filled = 0; r->filled < count && TW_TUPLE_GET(tuple, r->filled) != NULL; r->filled++)
+            ;
         Py_DECREF(tuple);
         return NULL;
     }

@@ -69,9 +69,9 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """An iterator over `count` elements (None: all that there are) from `pos` to `end`.
 
-        Where the plan refuses one, `rest(index, pos, elements)` must give an
+        Where the plan refuses one, `rest(index, pos, elements, good)` must give an
         iterator that raises the error; `elements` is how many were counted by
-        then. Returns None where the limits are too special for the plan, or an
+        then, `good` what `LayoutReader.good` says. Returns None where the limits are too special for the plan, or an
         input has more than 64 bits.
         """
         cdef Reading reading = Reading()
@@ -94,6 +94,7 @@ cdef class Elements:
         reading.r.shared = &SHARED.c
         reading.r.known = reading.known
         reading.r.limits = <PyObject *>limits
+        start_noting(&reading.r)
         if limits.depth is not None and self.depth + 1 > limits.depth:
             return None
         try:
@@ -239,7 +240,8 @@ cdef class Reading:
         """Let the interpreter go on from the element that was refused, and raise its error."""
         if PyErr_Occurred() != NULL:
             reraise()
-        self.others = iter(self.rest(self.index, start - self.r.start, self.most - elements))
+        good = good_arrays(&self.r, self.most)
+        self.others = iter(self.rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError
 

@@ -53,17 +53,35 @@ static int tw_verify(const tw_form *form, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
+/* An array, and a note of how much of it is good: the interpreter, if it has to say where the fault is, need not read that
+ * again. Of an array in order it has to know the last number that was: the fault may be the next one.
+ */
+static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_form *form = f->form;
+    const uint8_t *start = r->p;
     int64_t count = r->known[form->counted_by];
     PyObject *tuple;
-    if (form->ordered)
-        r->known[form->ordered] = INT64_MIN;
     if (!form->counted_by)
         tuple = tw_read_array(f, r);
     else
         tuple = count < 0 || count > r->end - r->p ? NULL : tw_read_counted(f, r, count);
+    if (TW_LIKELY(tuple != NULL)) {
+        if (tuple != Py_None)
+            r->good[0] = (tw_good){start, r->p, TW_TUPLE_SIZE(tuple), r->elements, INT64_MIN};
+    } else if (r->refused != NULL && r->filled > 0 && !f->element->marker && r->good_count < TW_MOST_GOOD)
+        r->good[r->good_count++] = (tw_good){
+            start, r->refused, r->filled, r->refused_elements, form->ordered ? r->known[form->ordered] : INT64_MIN};
+    return tuple;
+}
+
+static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
+{
+    const tw_form *form = f->form;
+    PyObject *tuple;
+    if (form->ordered)
+        r->known[form->ordered] = INT64_MIN;
+    tuple = tw_read_noted_array(f, r);
     if (tuple != NULL && form->filled && TW_TUPLE_SIZE(tuple) == 0)
         Py_CLEAR(tuple);
     return tuple;
@@ -179,7 +197,7 @@ static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
     }
     if (f->kind == TW_BINARY)
         return tw_new_sized(f, r);
-    return f->kind == TW_ARRAY ? tw_read_array(f, r) : tw_read_value(f, r);
+    return f->kind == TW_ARRAY ? tw_read_noted_array(f, r) : tw_read_value(f, r);
 }
 
 static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
@@ -245,7 +263,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
             value = p < r->end ? tw_new_number(f->form, r, (int8_t)*p++) : NULL;
         else if (way == TW_LIST && !(p < r->end && *p == 0)) {
             r->p = p;
-            value = tw_read_array(f, r);
+            value = tw_read_noted_array(f, r);
             p = r->p;
         } else {
             p = tw_pass_varint(p, r->end, f->bits == 64 ? 10 : 5, &bits);
@@ -293,7 +311,8 @@ static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return
 /* The values of a struct into what was made for it, whose reference is given up where it fails. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    const uint8_t *around = r->end;
+    const uint8_t *around = r->end, *start = r->p;
+    int64_t elements = r->elements;
     int failed;
     if (made == NULL)
         return NULL;
@@ -311,6 +330,8 @@ static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
     r->end = around;
     return made;
 fault:
+    r->refused = start;
+    r->refused_elements = elements;
     Py_DECREF(made);
     return NULL;
 }

@@ -116,6 +116,15 @@ typedef struct {
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
 } tw_shared;
 
+/* Of an array of a record format: where it begins, how many of its elements are good, and what is behind these. */
+typedef struct {
+    const uint8_t *start, *p;
+    int64_t count, elements; /* how many more the limits allow */
+    int64_t last;            /* of an array in order that has a fault: the last number that was in order */
+} tw_good;
+
+#define TW_MOST_GOOD 4 /* arrays: the last that was read whole, and those around a fault */
+
 /* A place in the bytes of one message. */
 typedef struct {
     const uint8_t *p, *end, *start;
@@ -129,6 +138,11 @@ typedef struct {
     int trusted;            /* checksums are not held against the bytes */
     const uint8_t *numbers; /* the bytes of the last array of int32, and what was made of them: see tw_same_numbers */
     PyObject *numbers_tuple;
+    Py_ssize_t filled;      /* how many elements were read of the array with the fault */
+    const uint8_t *refused; /* where the struct with the fault begins, NULL without one; and what limits allowed there */
+    int64_t refused_elements;
+    tw_good good[TW_MOST_GOOD];
+    int good_count;
 } tw_reader;
 
 /* Bytes that grow: first on the stack of the caller, then in a bytes object (in the limited API: in a block). Where

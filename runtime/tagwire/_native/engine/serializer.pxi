@@ -124,19 +124,20 @@ cdef class Plan:
         if value == NULL:
             if walks:
                 self.refuse(buf, offset, end == NULL, limits)
-            return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried)
+            good = good_arrays(&r, at_most(limits.elements)) if tried and strict and self.framed else {}
+            return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried, good)
         if end != NULL:
             end[0] = r.p - r.start
         return taken(value)
 
     cdef object read_by_layout(
-        self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried
+        self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """What the interpreter makes of bytes that the plan refused, or did not try."""
+        """What the interpreter makes of bytes that the plan refused, but for what of these is good, or did not try."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
-            self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits
+            self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits, good=good
         )
         if tried and strict:
             from tagwire.message.engines import DisagreementError
@@ -327,6 +328,25 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
     r.known = known
     r.limits = <PyObject *>limits
     r.packed = r.trusted = False
+    start_noting(r)
+
+
+cdef inline void start_noting(tw_reader *r) noexcept:
+    """No array is good yet."""
+    r.refused = r.good[0].start = NULL
+    r.good_count = 1
+
+
+cdef dict good_arrays(const tw_reader *r, int64_t most):
+    """How much of arrays is good in bytes with a fault, as `LayoutReader.good` has it."""
+    cdef dict found = {}
+    cdef tw_good good
+    cdef int index
+    for index in range(r.good_count):
+        good = r.good[index]
+        if good.start != NULL:
+            found[good.start - r.start] = good.count, good.p - r.start, most - good.elements, good.last
+    return found
 
 
 cdef inline object taken(PyObject *value):
