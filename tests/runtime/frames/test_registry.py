@@ -193,6 +193,25 @@ def test_faults_have_their_place_in_the_whole_frame(hex_text: str, name: str, pa
         assert (caught.value.message_name, caught.value.path, caught.value.offset) == (name, path, offset)
 
 
+@pytest.mark.parametrize(
+    ("hex_text", "fault"),
+    [
+        ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
+        ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
+        ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
+        ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
+        ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
+        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version from 0 on"),
+    ],
+)
+def test_four_bytes_say_which_request_it_is(hex_text: str, fault: str) -> None:
+    assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
+    assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)
+    with pytest.raises(DecodeError) as caught:
+        registry.request_class(bytes.fromhex(hex_text))
+    assert str(caught.value).partition(": ")[2] == fault
+
+
 def test_options_are_passed_on() -> None:
     message = PollRequest(payload=b"payload", topics=[PollTopic()])
     data = registry.encode_request(message, 2)

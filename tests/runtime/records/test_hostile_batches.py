@@ -13,6 +13,7 @@ from typing import Any
 
 import google_crc32c
 import pytest
+from native_engine import forget_engine, native
 from peak_memory import PEAK_KIB, SANITIZED
 
 from tagwire.errors import DecodeError, LimitError, TagwireError
@@ -57,6 +58,36 @@ def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
     data = batch()
     struct.pack_into(">i", data, V2_COUNT_AT, count)
     assert fault(resealed(data)).path.startswith("records")
+
+
+SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
+"""A record of magic 2 without key, value and headers: 7 bytes, none is smaller."""
+
+
+@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+@pytest.mark.parametrize(
+    ("count", "size", "found"),
+    [
+        (2, 14, None),  # as many as fit
+        (0, 0, None),
+        (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
+        (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
+        (-1, 14, "found a count of -1, expected 0 to 2 in the 14 bytes left"),
+        (-1, 0, "found a count of -1, expected 0 to 0 in the 0 bytes left"),
+    ],
+)
+def test_a_count_fits_into_the_bytes(
+    count: int, size: int, found: str | None, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    forget_engine()
+    data = batch()[:V2_RECORDS_AT] + (2 * SMALLEST)[:size]
+    struct.pack_into(">i", data, V2_COUNT_AT, count)
+    if found is None:
+        assert [len(each) for each in read_all(resealed(data))] == [count]
+    else:
+        error = fault(resealed(data))
+        assert str(error).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
 def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
