@@ -103,10 +103,10 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 def _is_whole(scan: Scan, position: int, last: int) -> bool:
     try:
         batch = scan.batch(position)
-        if batch.last_offset <= last:
+        if not last < batch.base_offset <= batch.last_offset:
             return False
         for _ in batch:
             pass
-        return last < batch.base_offset <= batch.last_offset
     except DecodeError:
         return False
+    return True

@@ -21,7 +21,7 @@ def resealed(data: bytes) -> bytes:
 
 
 def endless(first: int) -> bytes:
-    """A batch whose length, at byte 8, reaches beyond any file of these tests: only a search finds what is behind it."""
+    """A batch whose length, at byte 8, reaches beyond any file of these tests: what follows has to be searched for."""
     return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
 
 
