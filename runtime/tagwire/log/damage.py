@@ -78,10 +78,9 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
     window, start = b"", position
     while position < len(data):
         if pattern is not None:
-            end = start + len(window)
-            if position + LONGEST > end and end < len(data):
+            if position + LONGEST > start + len(window) < len(data):
                 window, start = window_of(data, position, LONGEST), position
-                end = start + len(window)
+            end = start + len(window)
             match = pattern.search(window, position - start)
             if match is None:
                 if end == len(data):

@@ -5,9 +5,11 @@ import struct
 import google_crc32c
 import pytest
 
+from tagwire.layout import Fixed, Item, StructLayout
 from tagwire.log.damage import Damage, Found, pieces
 from tagwire.log.scan import Scan
-from tagwire.records import FormatSet, Record, build
+from tagwire.records import FormatSet, Record, build, format_of
+from tagwire.wire.types import WIRE_TYPES
 
 
 def batch(first: int, last: int | None = None) -> bytes:
@@ -72,9 +74,11 @@ def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 
 
-def read(data: bytes, position: int = 0, last: int = -1) -> list[tuple[bool, int, int]]:
+def read(
+    data: bytes, position: int = 0, last: int = -1, formats: FormatSet | None = None
+) -> list[tuple[bool, int, int]]:
     rows = []
-    for piece in pieces(Scan("f", data, FormatSet("v2")), position, last):
+    for piece in pieces(Scan("f", data, formats or FormatSet("v2")), position, last):
         if isinstance(piece, Found):
             rows.append((KEPT, piece.position, piece.position + piece.batch.size))
         else:
@@ -101,3 +105,24 @@ def test_from_a_position_the_last_offset_is_given(last: int, is_batch: bool) -> 
         [(LOST, begun), (KEPT, candidate), (KEPT, end)] if is_batch else [(LOST, begun + candidate), (KEPT, end)]
     )
     assert read(b"?" * 9 + begun + candidate + end, 9, last) == [(kept, at + 9, to + 9) for kept, at, to in expected]
+
+
+OWN = format_of("v2").layout.replace(
+    name="own",
+    root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
+)
+"""Magic 2 with a byte before it, so that neither offset nor length is where every other format has it."""
+
+
+@pytest.mark.parametrize("only", [True, False])
+@pytest.mark.parametrize("zeros", [0, 1, 63, 64, 65, 200, 1 << 17])
+def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
+    formats = FormatSet(OWN, only=only)
+    assert formats.pattern is None
+
+    def own(offset: int) -> bytes:
+        return build([Record(offset, 300, b"k", b"v")], formats.formats[-1]).encode()
+
+    cut = own(6)[:9] + b"\x7f\xff\xff\xff" + own(6)[13:]
+    parts = [(KEPT, own(5)), (LOST, cut + own(3) + bytes(zeros)), (KEPT, own(7)), (LOST, b"\1" + cut), (KEPT, own(9))]
+    assert read(b"".join(data for _, data in parts), formats=formats) == found(parts)
