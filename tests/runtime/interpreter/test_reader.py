@@ -14,6 +14,7 @@ from tagwire.interpreter.reader import LayoutReader, decode
 from tagwire.layout import (
     COMPACT,
     INT32,
+    VARINT,
     Array,
     Fixed,
     Item,
@@ -232,13 +233,15 @@ def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
         (64, False, "ffffffffffffffffff01", 2**64 - 1),
         (32, False, "ffffffff1f", None),
         (64, False, "ffffffffffffffffff03", None),
+        (32, False, "80808080808000", "a varint of more than 5 bytes, expected at most 5"),
+        (64, False, "8080808080808080808000", "a varint of more than 10 bytes, expected at most 10"),
     ],
 )
-def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | None) -> None:
+def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | str | None) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
     data = bytes.fromhex(hex_text)
-    if value is None:
-        with pytest.raises(DecodeError, match=f"expected one of {bits} bits"):
+    if not isinstance(value, int):
+        with pytest.raises(DecodeError, match=value or f"expected one of {bits} bits"):
             decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
     else:
         assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == {"x": value}
@@ -289,6 +292,25 @@ def counted(array: Type, hex_text: str, **limits: int) -> tuple[Any, ...]:
     layout = Layout("A", None, StructLayout("A", (Item("x", array),)))
     value, _ = decode(layout, bytes.fromhex(hex_text), whole=True, strict=True, limits=Limits(**limits))
     return value["x"]  # type: ignore[no-any-return]
+
+
+def test_the_largest_tag() -> None:
+    assert read(2, "01" + TAIL + "01 ffffffff07 00")[0].unknown_tags == {2**31 - 1: b""}
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "fault"),
+    [
+        ("8080808008", "byte 5: found 0 bytes left, expected 1073741824 bytes"),
+        ("808080808000", "byte 0: found a varint of more than 5 bytes, expected at most 5"),
+    ],
+)
+def test_a_zigzag_length_takes_five_bytes_at_most(hex_text: str, fault: str) -> None:
+    text = Sized(WIRE_TYPES["string"], VARINT, nullable=False)
+    layout = Layout("t", None, StructLayout("t", (Item("x", text),)))
+    with pytest.raises(DecodeError) as caught:
+        decode(layout, bytes.fromhex(hex_text), whole=True, strict=True, limits=DEFAULT_LIMITS)
+    assert str(caught.value) == f"t: x at {fault}"
 
 
 SHORTS = Array(Fixed(WIRE_TYPES["int16"]), INT32, nullable=False)
