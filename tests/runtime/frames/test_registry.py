@@ -67,9 +67,9 @@ def test_an_older_name_is_known() -> None:
 def test_an_empty_registry() -> None:
     empty = Registry("none", {})
     assert empty.names() == []
-    for ask in (lambda: empty.request_header, lambda: empty.response_header):
+    for name in ("request_header", "response_header"):
         with pytest.raises(UnknownMessageError, match=r"none has no Re[a-z]+Header: its specs describe no headers"):
-            ask()
+            getattr(empty, name)
 
 
 # ---------------------------------------------------------------- requests
@@ -226,8 +226,8 @@ def test_options_are_passed_on() -> None:
     assert registry.decode_request(data + b"\x00", strict=False) == registry.decode_request(data)
     own = bytearray(data)
     assert registry.decode_request(own, views=True).message.payload.obj is own, "a view of a copy"
-    answer = bytearray(registry.encode_response(PollResponse(names=["a"]), 3))
-    assert registry.decode_response(answer, 7, 3, views=True) == registry.decode_response(bytes(answer), 7, 3)
+    answered = bytearray(registry.encode_response(PollResponse(names=["a"]), 3))
+    assert registry.decode_response(answered, 7, 3, views=True) == registry.decode_response(bytes(answered), 7, 3)
     with pytest.raises(LimitError):
         registry.decode_request(data, limits=Limits(elements=0))
     answer = registry.encode_response(PollResponse(names=["a"]), 3)

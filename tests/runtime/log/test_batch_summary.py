@@ -30,7 +30,7 @@ def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int =
         settings |= {"base_sequence": offset} if producer >= 0 else {}
         records = [Record(offset + each, time + each, b"k", b"v") for each in range(size)]
     if what == "empty":
-        places = {"base_offset": offset, "last_offset": offset + size - 1, "max_timestamp": time}
+        places: dict[str, Any] = {"base_offset": offset, "last_offset": offset + size - 1, "max_timestamp": time}
         return BatchBuilder("v2", **settings, **places).build()
     return build(records, "v2", **settings)
 

@@ -126,3 +126,12 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
     cut = own(6)[:9] + b"\x7f\xff\xff\xff" + own(6)[13:]
     parts = [(KEPT, own(5)), (LOST, cut + own(3) + bytes(zeros)), (KEPT, own(7)), (LOST, b"\1" + cut), (KEPT, own(9))]
     assert read(b"".join(data for _, data in parts), formats=formats) == found(parts)
+
+
+@pytest.mark.parametrize("behind", [0, 1, 8, 17, 62, 63, 64, 65])
+def test_a_batch_across_the_end_of_what_is_searched_at_once(behind: int) -> None:
+    """The search begins a byte behind the damage, and takes 512 KiB at a time; this many bytes of a head are behind."""
+    cut = endless(7)
+    junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + behind)
+    parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]
+    assert read(b"".join(data for _, data in parts)) == found(parts)
