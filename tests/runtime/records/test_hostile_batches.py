@@ -19,6 +19,7 @@ from peak_memory import PEAK_KIB, SANITIZED
 from tagwire.errors import DecodeError, LimitError, TagwireError
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.records.tracing import trace_batches
 from tagwire.wire.compression import CODECS, pack
 
 RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]
@@ -407,3 +408,10 @@ def test_resealed_mutations_raise_nothing_else() -> None:
                 data[random.randrange(21, len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
             with suppress(TagwireError):
                 read_all(resealed(data), "v2")
+
+
+def test_a_wrapper_in_a_wrapper_is_traced_up_to_the_inner_one() -> None:
+    inner = wrapper(1, 1, pack("gzip", build(RECORDS, "v1").encode()))
+    [seen] = trace_batches(bytes(wrapper(1, 1, pack("gzip", bytes(inner)))))
+    assert seen.error is not None and seen.error.found.startswith("gzip bytes at byte ")
+    assert seen.error.expected == "none: packed bytes hold no packed ones"
