@@ -54,8 +54,7 @@ STREAMS = [overlapping, frames_between_bad_sizes, chains_that_break, ends_in_one
 
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("is_request", [True, False], ids=["requests", "responses"])
-@pytest.mark.parametrize("width", [1400, 1 << 30])
-@pytest.mark.parametrize("measure", [lines_run, cpu_seconds])
+@pytest.mark.parametrize(("measure", "width"), [(lines_run, 1400), (lines_run, 1 << 30), (cpu_seconds, 1 << 30)])
 def test_a_search_looks_at_each_byte_once(
     measure: Callable[..., float], width: int, is_request: bool, stream: Callable[[int], bytes]
 ) -> None:

@@ -78,7 +78,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            self.extent_end(kind, value, start)
+            value = self.extent_end(kind, value, start) - self.pos  # what is left for the other item
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value

@@ -262,7 +262,8 @@ class LayoutReader(FramedCursor):
         self.open("tagged fields", start)
         count = self.uvarint()
         if count * 2 > self.left:
-            self.fail(f"{count} tagged fields", f"at most {self.left // 2} in the {byte_count(self.left)} left", start)
+            most = f"at most {self.left // 2} in the {byte_count(self.left)} left"
+            self.fail(f"{count} tagged field{'s' * (count != 1)}", most, start)
         self.note(count)
         fields = TagFields(section.fields)
         last = -1

@@ -330,6 +330,9 @@ class StructLayout(Plain):
         """Whether its objects keep unknown tags; those of record formats have no place for them."""
         self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
 
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in ("name", "items", "section", "missing", "cls")]
+
     @property
     def minimum(self) -> int:
         """The fewest bytes that it takes."""

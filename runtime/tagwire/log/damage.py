@@ -78,10 +78,9 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
     window, start = b"", position
     while position < len(data):
         if pattern is not None:
-            end = start + len(window)
-            if position + LONGEST > end and end < len(data):
+            if position + LONGEST > start + len(window) < len(data):
                 window, start = window_of(data, position, LONGEST), position
-                end = start + len(window)
+            end = start + len(window)
             match = pattern.search(window, position - start)
             if match is None:
                 if end == len(data):
@@ -103,10 +102,10 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 def _is_whole(scan: Scan, position: int, last: int) -> bool:
     try:
         batch = scan.batch(position)
-        if batch.last_offset <= last:
+        if not last < batch.base_offset <= batch.last_offset:
             return False
         for _ in batch:
             pass
-        return last < batch.base_offset <= batch.last_offset
     except DecodeError:
         return False
+    return True

@@ -16,7 +16,8 @@ from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import schema
 
-SPECS = sorted((Path(__file__).parents[3] / "message_specs").rglob("*.json"))
+OURS = Path(__file__).parents[3] / "message_specs"
+FOLDERS = sorted({path.parent for path in OURS.rglob("*.json")})
 MEMBER_KEYS = struct.MEMBER_KEYS
 
 
@@ -137,15 +138,17 @@ def plain(node: Node) -> Any:
     return node.value
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_what_we_ship_is_valid_for_editors_and_for_us(path: Path) -> None:
-    text = path.read_text("utf-8")
-    root = parse(text, file=path.name).root
-    assert root is not None
-    jsonschema.Draft202012Validator(schema()).validate(plain(root))
-    result = read_spec(text, file=path.name, options=SpecOptions())
-    found = result.message or result.register
-    assert found is not None and found.name == path.stem
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(OURS)))
+def test_what_we_ship_is_valid_for_editors_and_for_us(folder: Path) -> None:
+    validator = jsonschema.Draft202012Validator(schema())
+    for path in sorted(folder.glob("*.json")):
+        text = path.read_text("utf-8")
+        root = parse(text, file=path.name).root
+        assert root is not None, path
+        assert [(path.name, error.json_path, error.message) for error in validator.iter_errors(plain(root))] == []
+        result = read_spec(text, file=path.name, options=SpecOptions())
+        found = result.message or result.register
+        assert found is not None and found.name == path.stem, path
 
 
 def test_the_patterns_for_editors_refuse_nothing_that_the_reader_takes() -> None:

@@ -65,7 +65,11 @@ def test_an_older_name_is_known() -> None:
 
 
 def test_an_empty_registry() -> None:
-    assert Registry("none", {}).names() == []
+    empty = Registry("none", {})
+    assert empty.names() == []
+    for name in ("request_header", "response_header"):
+        with pytest.raises(UnknownMessageError, match=r"none has no Re[a-z]+Header: its specs describe no headers"):
+            getattr(empty, name)
 
 
 # ---------------------------------------------------------------- requests
@@ -193,6 +197,25 @@ def test_faults_have_their_place_in_the_whole_frame(hex_text: str, name: str, pa
         assert (caught.value.message_name, caught.value.path, caught.value.offset) == (name, path, offset)
 
 
+@pytest.mark.parametrize(
+    ("hex_text", "fault"),
+    [
+        ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
+        ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
+        ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
+        ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
+        ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
+        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version from 0 on"),
+    ],
+)
+def test_four_bytes_say_which_request_it_is(hex_text: str, fault: str) -> None:
+    assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
+    assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)
+    with pytest.raises(DecodeError) as caught:
+        registry.request_class(bytes.fromhex(hex_text))
+    assert str(caught.value).partition(": ")[2] == fault
+
+
 def test_options_are_passed_on() -> None:
     message = PollRequest(payload=b"payload", topics=[PollTopic()])
     data = registry.encode_request(message, 2)
@@ -201,6 +224,10 @@ def test_options_are_passed_on() -> None:
     with pytest.raises(DecodeError):
         registry.decode_request(data + b"\x00")
     assert registry.decode_request(data + b"\x00", strict=False) == registry.decode_request(data)
+    own = bytearray(data)
+    assert registry.decode_request(own, views=True).message.payload.obj is own, "a view of a copy"
+    answered = bytearray(registry.encode_response(PollResponse(names=["a"]), 3))
+    assert registry.decode_response(answered, 7, 3, views=True) == registry.decode_response(bytes(answered), 7, 3)
     with pytest.raises(LimitError):
         registry.decode_request(data, limits=Limits(elements=0))
     answer = registry.encode_response(PollResponse(names=["a"]), 3)

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_messages.poll import PollRequest, PollTopic, Rack
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.reader import LayoutReader, decode
 from tagwire.layout import (
     COMPACT,
     INT32,
+    VARINT,
     Array,
     Fixed,
     Item,
@@ -22,9 +23,10 @@ from tagwire.layout import (
     Sized,
     StructLayout,
     TaggedSection,
+    Type,
     Varint,
 )
-from tagwire.limits import DEFAULT_LIMITS
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
@@ -231,13 +233,15 @@ def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
         (64, False, "ffffffffffffffffff01", 2**64 - 1),
         (32, False, "ffffffff1f", None),
         (64, False, "ffffffffffffffffff03", None),
+        (32, False, "80808080808000", "a varint of more than 5 bytes, expected at most 5"),
+        (64, False, "8080808080808080808000", "a varint of more than 10 bytes, expected at most 10"),
     ],
 )
-def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | None) -> None:
+def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | str | None) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
     data = bytes.fromhex(hex_text)
-    if value is None:
-        with pytest.raises(DecodeError, match=f"expected one of {bits} bits"):
+    if not isinstance(value, int):
+        with pytest.raises(DecodeError, match=value or f"expected one of {bits} bits"):
             decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
     else:
         assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == {"x": value}
@@ -282,3 +286,72 @@ def test_a_hostile_count_costs_nothing() -> None:
     layout = Layout("A", None, StructLayout("A", (Item("x", Array(element, INT32, nullable=False)),)))
     with pytest.raises(DecodeError, match="2147483647 elements, expected at most 1 in the 1 byte left"):
         decode(layout, bytes.fromhex("7fffffff 01"), whole=True, strict=True, limits=DEFAULT_LIMITS)
+
+
+def counted(array: Type, hex_text: str, **limits: int) -> tuple[Any, ...]:
+    layout = Layout("A", None, StructLayout("A", (Item("x", array),)))
+    value, _ = decode(layout, bytes.fromhex(hex_text), whole=True, strict=True, limits=Limits(**limits))
+    return value["x"]  # type: ignore[no-any-return]
+
+
+def test_the_largest_tag() -> None:
+    assert read(2, "01" + TAIL + "01 ffffffff07 00")[0].unknown_tags == {2**31 - 1: b""}
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "fault"),
+    [
+        ("8080808008", "byte 5: found 0 bytes left, expected 1073741824 bytes"),
+        ("808080808000", "byte 0: found a varint of more than 5 bytes, expected at most 5"),
+    ],
+)
+def test_a_zigzag_length_takes_five_bytes_at_most(hex_text: str, fault: str) -> None:
+    text = Sized(WIRE_TYPES["string"], VARINT, nullable=False)
+    layout = Layout("t", None, StructLayout("t", (Item("x", text),)))
+    with pytest.raises(DecodeError) as caught:
+        decode(layout, bytes.fromhex(hex_text), whole=True, strict=True, limits=DEFAULT_LIMITS)
+    assert str(caught.value) == f"t: x at {fault}"
+
+
+SHORTS = Array(Fixed(WIRE_TYPES["int16"]), INT32, nullable=False)
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "limit", "found", "expected"),
+    [
+        ("00000000", 0, None, ""),
+        ("00000002 0001 0002", 2, None, ""),  # as many as fit, and as many as the limit allows
+        ("00000003 0001 0002", 9, "3 elements", "at most 2 in the 4 bytes left"),
+        ("00000001 01", 9, "1 element", "at most 0 in the 1 byte left"),
+        ("00000002 0001 0002", 1, "2 elements", "at most 1 (Limits.elements)"),
+        ("00000001 0001", 0, "1 element", "at most 0 (Limits.elements)"),
+    ],
+)
+def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, found: str | None, expected: str) -> None:
+    if found is None:
+        assert counted(SHORTS, hex_text, elements=limit) == tuple(range(1, limit + 1))
+        return
+    with pytest.raises(DecodeError) as caught:
+        counted(SHORTS, hex_text, elements=limit)
+    assert (caught.value.path, caught.value.found, caught.value.expected) == ("x", found, expected)
+    assert isinstance(caught.value, LimitError) == ("Limits" in expected)
+
+
+@pytest.mark.parametrize(
+    ("section", "tags"),
+    [
+        ("00", []),
+        ("01 09 00", [9]),  # an entry takes two bytes or more: as many as fit
+        ("02 08 00 09 00", [8, 9]),
+        ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
+        ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),
+        ("01 09", "1 tagged field, expected at most 0 in the 1 byte left"),
+    ],
+)
+def test_a_count_of_tagged_fields_fits_into_the_bytes(section: str, tags: list[int] | str) -> None:
+    if isinstance(tags, list):
+        assert list(read(2, "01" + TAIL + section)[0].unknown_tags) == tags
+        return
+    with pytest.raises(DecodeError) as caught:
+        read(2, "01" + TAIL + section)
+    assert str(caught.value) == f"PollRequest v2: byte 25: found {tags}"

@@ -131,6 +131,8 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", "[][]int8"), "a has type '[]int8'"),
         (lambda: Field("a", 5), "a has type 5; expected bool, int8"),  # type: ignore[arg-type]
         (lambda: Field("a", []), "a has type (); expected"),
+        (lambda: Field("a", ["int8"]), "; expected bool, int8"),  # type: ignore[list-item]
+        (lambda: Field("a", [INNER, INNER]), "; expected bool, int8"),
         (lambda: Field("a", "int8", nullable=True), "a is of type int8, which can't be nullable"),
         (lambda: Field("a", "uuid", nullable=True), "a is of type uuid, which can't be nullable"),
         (lambda: Field("a", INNER, nullable=True), "a is a struct, which can't be nullable"),
@@ -150,6 +152,11 @@ def test_contradictions_are_refused(make: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         make()
     assert message in str(caught.value)
+
+
+def test_fields_show_their_type() -> None:
+    assert repr(Field("a", "[]int8")) == "<field a: []int8>"
+    assert repr(Field("b", "string", nullable=True)) == "<field b: nullable string>"
 
 
 def test_arrays_of_structs_by_option() -> None:

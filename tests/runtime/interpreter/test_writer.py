@@ -9,9 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_messages.poll import PollRequest, PollTopic, Rack
 
-from tagwire.errors import EncodeError
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode, encoded_size
-from tagwire.layout import INT16, Fixed, Item, Layout, Sized, StructLayout, TaggedSection, Varint
+from tagwire.layout import (
+    INT16,
+    INT32,
+    Array,
+    Extent,
+    Fixed,
+    Item,
+    Layout,
+    Nested,
+    Order,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Varint,
+)
+from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
@@ -190,3 +206,94 @@ def test_sizes_where_a_varint_grows(size: int) -> None:
 
 def test_wire_floats() -> None:
     assert encode(layout_of(PollRequest, 0), PollRequest(ratio=1))[5:13] == struct.pack(">d", 1.0)
+
+
+class Incomparable:
+    """Raises when it is compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_what_can_not_be_compared_is_no_default() -> None:
+    message = PollRequest(reason=Incomparable())  # type: ignore[arg-type]
+    with pytest.raises(EncodeError, match="is no str") as caught:
+        encode(layout_of(PollRequest, 2), message)
+    assert caught.value.path == "reason"
+
+
+def test_what_a_version_drops_need_not_be_there() -> None:
+    message = PollRequest()
+    del message.max_wait_ms  # version 0 lacks it, and drops it whatever it is
+    assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
+    with pytest.raises(EncodeError):
+        encode(layout_of(PollRequest, 1), message)
+    del message.quota  # version 0 lacks it too, and refuses all but its default
+    with pytest.raises(EncodeError):
+        encode(layout_of(PollRequest, 0), message)
+
+
+# ---------------------------------------------------------------- parts that only record formats have
+
+BYTE, NUMBER = Fixed(WIRE_TYPES["int8"]), Fixed(WIRE_TYPES["int32"])
+PAIR = Nested(StructLayout("Pair", (Item("key", BYTE, default=0),)))
+TEXT = Sized(WIRE_TYPES["bytes"], None, nullable=False)
+
+
+def one(*items: Item) -> Layout:
+    return Layout("one", None, StructLayout("one", items))
+
+
+FRAMED = [
+    # layout, bytes, value, the same bytes with a fault, its place
+    (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
+    (
+        one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),
+        *("00000005 07", {"x": 7}, "00000001 07"),
+    ),
+    (
+        one(Item("size", Extent(NUMBER, "text", counts_itself=True)), Item("text", TEXT, extent="size", default=b"")),
+        *("00000006 6162", {"text": b"ab"}, "00000005 6162"),
+    ),
+    (one(Item("magic", BYTE, default=2, equals=2), Item("x", BYTE, default=0)), "02 01", {"x": 1}, "03 01"),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=True)), default=())),
+        *("00000003 01 7f ff", {"pairs": ({"key": 1}, {"key": 127}, {"key": -1})}, "00000002 7f 7f"),
+    ),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=False)), default=())),
+        *("00000002 ff 01", {"pairs": ({"key": -1}, {"key": 1})}, "00000002 01 ff"),
+    ),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, filled=True), default=())),
+        *("00000001 05", {"pairs": ({"key": 5},)}, "00000000"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("layout", "hex_text", "value", "bad"), FRAMED)
+def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad: str) -> None:
+    data = bytes.fromhex(hex_text)
+    assert encode(layout, value) == data and encoded_size(layout, value) == len(data)
+    found, end = decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
+    assert {name: found[name] for name in value} == value and end == len(data)
+    with pytest.raises(DecodeError):
+        decode(layout, bytes.fromhex(bad), whole=True, strict=True, limits=DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("layout", "value", "reason"),
+    [
+        (FRAMED[3][0], {"magic": 3}, "is 3, but it is 2 always"),
+        (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "does not ascend by key, each once"),
+        (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "does not ascend by key, each once"),
+        (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "does not ascend by key, each once"),
+        (FRAMED[6][0], {"pairs": []}, "is empty; it has at least one element, or else it is left out"),
+    ],
+)
+def test_framed_values_that_are_refused(layout: Layout, value: dict[str, Any], reason: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        encode(layout, value)
+    assert caught.value.reason == reason

@@ -1,5 +1,6 @@
 """Layouts: what they say of themselves, what they refuse, and how field tables are expanded."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tagwire.layout import (
     INT32,
     VARINT,
     Array,
+    Bits,
     Extent,
     Fixed,
     Item,
@@ -24,7 +26,9 @@ from tagwire.layout import (
     TaggedSection,
     Varint,
 )
+from tagwire.layout.parts import Plain, words_of_bits
 from tagwire.message.field_table import FieldRow, OptionalFields, layout_of
+from tagwire.records import format_of
 from tagwire.versions import Versions
 from tagwire.wire.types import WIRE_TYPES
 
@@ -105,7 +109,76 @@ def test_layouts_are_plain_data() -> None:
     assert Array(INT, COMPACT, nullable=True) == Array(Fixed(WIRE_TYPES["int32"]), COMPACT, nullable=True) != INT
     assert hash(Varint(32, zigzag=True)) == hash(Varint(32, zigzag=True))
     assert repr(Varint(32, zigzag=True)) == "Varint(bits=32, zigzag=True)"
+    assert repr(Bits("a", 1)) == "Bits(name='a', mask=1)"
+    assert repr(Bits("a", 2, ("no", "yes"))) == "Bits(name='a', mask=2, values=('no', 'yes'))"
+    assert repr(EMPTY) == "StructLayout(name='Empty', items=(), section=None, missing=(), cls=None)"
     assert str(Layout("A", 3, EMPTY)) == "A v3" and str(Layout("A", None, EMPTY)) == "A"
+
+
+def parts(value: Any) -> Iterator[Plain]:
+    """A layout and everything that it is made of."""
+    if isinstance(value, Plain):
+        yield value
+        for _, part in value.given():
+            yield from parts(part)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from parts(part)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        *(layout_of(PollRequest, version) for version in range(4)),
+        *(format_of(name).layout for name in ("v1", "v2", "v3", "kip82-int+kip87")),
+    ],
+    ids=str,
+)
+def test_each_part_can_be_made_again_of_its_arguments(layout: Layout) -> None:
+    for part in parts(layout):
+        assert part.replace() == part and repr(part.replace()) == repr(part)
+        for name, value in part.given():
+            assert part.replace(**{name: value}) == part, name
+    assert layout.root.replace(name="Other").name == "Other"
+    assert layout.root.replace(name="Other") != layout.root
+
+
+def test_which_structs_may_be_null() -> None:
+    assert [Nested(EMPTY, marker).nullable for marker in ("", "int8", "uvarint")] == [False, True, True]
+
+
+ATTRIBUTES = (
+    Bits("compression", 0b111, ("none", "gzip", "snappy")),
+    Bits("is_transactional", 0b10000),
+    Bits("has_headers", 0b100000),
+    Bits("level", 0b11000000),
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0b00000000, []),
+        (0b00000001, ["compression gzip"]),
+        (0b00000010, ["compression snappy"]),
+        (0b00000111, ["compression 7"]),  # a value without a name
+        (0b00010000, ["transactional"]),
+        (0b00110001, ["compression gzip", "transactional", "has headers"]),
+        (0b10000000, ["level 2"]),
+        (0b11001000, ["level 3"]),  # bit 3 belongs to no group
+    ],
+)
+def test_words_of_bits(number: int, words: list[str]) -> None:
+    assert words_of_bits(ATTRIBUTES, number) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "made"),
+    [(0, 3, 0b11000000), (0b11111111, 1, 0b01111111), (0b01, 2, 0b10000001), (0, 5, 0b01000000)],
+)
+def test_a_group_of_bits_is_changed_alone(number: int, value: int, made: int) -> None:
+    assert ATTRIBUTES[3].put(number, value) == made
+    assert ATTRIBUTES[3].of(made) == value & 3
 
 
 # ---------------------------------------------------------------- from field tables

@@ -24,6 +24,9 @@ pa: Any = pytest.importorskip("pyarrow")
 SOME = [each for each in MIXTURES if len(each.older) == 2]
 NOW = 10**13
 each_mixture = pytest.mark.parametrize("mixture", MIXTURES, ids=str)
+with_codecs = pytest.mark.parametrize(
+    ("mixture", "codec"), [*((each, "none") for each in MIXTURES), *((each, "gzip") for each in SOME)], ids=str
+)
 some_mixtures = pytest.mark.parametrize("mixture", SOME, ids=str)
 
 
@@ -31,8 +34,7 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
     return [(batch.format, record) for batch in log.read(folder, format=format) for record in batch]
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-@each_mixture
+@with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
     """All of it, and from every offset on; the end is known by the heads alone."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
@@ -75,8 +77,7 @@ def test_damage_costs_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
         assert saved == [record for _, each, _ in made for record in each if each is not records]
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-@each_mixture
+@with_codecs
 def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture, codec: str) -> None:
     """By the native loop and by way of objects: the same rows."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
@@ -159,8 +160,7 @@ def test_batches_of_another_size_keep_their_format(tmp_path: Path, mixture: Mixt
     assert records_of(tmp_path / "out", mixture.named) == expected
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-@each_mixture
+@with_codecs
 def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture, codec: str) -> None:
     """What is last of its key stays; with its time over, a delete goes, whichever format says so."""
     expected = log_of(tmp_path / "t-0", mixture, codec)

@@ -29,14 +29,12 @@ _WAYS = {
     "verify": ("log", "verify"),
     "stat": ("log", "stat"),
     "dump": ("log", "dump"),
-    "dump-json": ("log", "dump", "--json"),
     "state": ("log", "state"),
     "salvage": ("log", "salvage", "--output", "out"),
     "convert": ("log", "convert", "--to", "v3", "--output", "out"),
     "convert-old": ("log", "convert", "--to", "v1", "--output", "out"),
     "convert-sized": ("log", "convert", "--batch-records", "3", "--output", "out"),
     "compact": ("log", "compact", "--include-active", "--output", "out"),
-    "compact-keyless": ("log", "compact", "--include-active", "--drop-keyless", "--output", "out"),
     "whatif": ("whatif", "--to", "v3"),
 }
 

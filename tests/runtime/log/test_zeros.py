@@ -52,7 +52,7 @@ def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
 def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rnd = random.Random(format)
     formats = FORMATS[:4] if format == "auto" else (format,)
-    files = [layout(rnd, formats) for _ in range(150)]
+    files = [layout(rnd, formats) for _ in range(60)]
     got = [found(data, format) for data in files]
 
     def every(scan: Scan, position: int) -> Iterator[int]:
@@ -60,11 +60,16 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
 
     monkeypatch.setattr(damage, "_tried", every)
     assert got == [found(data, format) for data in files]
-    assert sum(len(each[0]) == 3 for each in got if each) > 20 < sum(len(each[-1]) == 2 for each in got if each)
+    assert sum(len(each[0]) == 3 for each in got if each) > 8 < sum(len(each[-1]) == 2 for each in got if each)
 
 
-@pytest.mark.parametrize("format", ["auto", *FORMATS])
-@pytest.mark.parametrize("size", [*range(60, 70), 1 << 16, (1 << 16) + 5, 1 << 20])
+@pytest.mark.parametrize(
+    ("format", "size"),
+    [
+        *((format, size) for format in ("auto", *FORMATS) for size in (64, (1 << 16) + 5)),
+        *(("v2", size) for size in (*range(60, 70), 1 << 16, 1 << 20)),
+    ],
+)
 def test_zeros_are_not_tried(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A head that is cut off before zeros; behind them a batch, or nothing. Tries are counted, whatever they take."""
     name = "v2" if format == "auto" else format

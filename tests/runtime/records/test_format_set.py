@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, SchemaError
+from tagwire.layout import Layout
 from tagwire.records import FormatError, FormatSet, Record, build, format_of, read_batches
 from tagwire.records.format_set import format_set
 from tagwire.records.tracing import trace_batches
@@ -87,3 +88,24 @@ def test_a_batch_that_is_cut_off_behind_others_is_left_out(name: str) -> None:
         for cut in (1, len(second) // 2, len(second) - 17):
             data = first + second[: len(second) - cut]
             assert [batch.format for batch in read_batches(data, name, partial=True)] == ["v0"]
+
+
+def test_a_set_is_named_as_a_user_would_write_it() -> None:
+    given = ("auto", "v3", "kip87,v3", FormatSet("v3", only=True), FormatSet("v0", only=True))
+    assert [format_set(each).name for each in given] == ["auto", "auto", "kip87,v3", "v3", "v0"]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "sentence"),
+    [
+        ("base_offset", "format short has no base_offset; its fields are"),
+        ("attributes", "format short has no attributes; its fields are"),
+        ("records", "format short has neither an array of records, nor a key and a value"),
+    ],
+)
+def test_a_layout_that_is_no_record_format(lacking: str, sentence: str) -> None:
+    root = format_of("v2").root
+    items = tuple(item for item in root.items if item.name != lacking)
+    with pytest.raises(SchemaError) as caught:
+        format_of(Layout("short", None, root.replace(items=items)))
+    assert str(caught.value).startswith(sentence)

@@ -13,11 +13,13 @@ from typing import Any
 
 import google_crc32c
 import pytest
+from native_engine import forget_engine, native
 from peak_memory import PEAK_KIB, SANITIZED
 
 from tagwire.errors import DecodeError, LimitError, TagwireError
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.records.tracing import trace_batches
 from tagwire.wire.compression import CODECS, pack
 
 RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]
@@ -57,6 +59,36 @@ def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
     data = batch()
     struct.pack_into(">i", data, V2_COUNT_AT, count)
     assert fault(resealed(data)).path.startswith("records")
+
+
+SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
+"""A record of magic 2 without key, value and headers: 7 bytes, none is smaller."""
+
+
+@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+@pytest.mark.parametrize(
+    ("count", "size", "found"),
+    [
+        (2, 14, None),  # as many as fit
+        (0, 0, None),
+        (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
+        (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
+        (-1, 14, "found a count of -1, expected 0 to 2 in the 14 bytes left"),
+        (-1, 0, "found a count of -1, expected 0 to 0 in the 0 bytes left"),
+    ],
+)
+def test_a_count_fits_into_the_bytes(
+    count: int, size: int, found: str | None, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    forget_engine()
+    data = batch()[:V2_RECORDS_AT] + (2 * SMALLEST)[:size]
+    struct.pack_into(">i", data, V2_COUNT_AT, count)
+    if found is None:
+        assert [len(each) for each in read_all(resealed(data))] == [count]
+    else:
+        error = fault(resealed(data))
+        assert str(error).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
 def test_a_wrapper_whose_offsets_are_counted_from_below_64_bits() -> None:
@@ -376,3 +408,10 @@ def test_resealed_mutations_raise_nothing_else() -> None:
                 data[random.randrange(21, len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
             with suppress(TagwireError):
                 read_all(resealed(data), "v2")
+
+
+def test_a_wrapper_in_a_wrapper_is_traced_up_to_the_inner_one() -> None:
+    inner = wrapper(1, 1, pack("gzip", build(RECORDS, "v1").encode()))
+    [seen] = trace_batches(bytes(wrapper(1, 1, pack("gzip", bytes(inner)))))
+    assert seen.error is not None and seen.error.found.startswith("gzip bytes at byte ")
+    assert seen.error.expected == "none: packed bytes hold no packed ones"

@@ -11,7 +11,40 @@ from tagwire.explain.trace import trace
 from tagwire.records import RecordBatch, build, control_record, format_of, read_batches
 
 FILE = Path(__file__).parents[2] / "data" / "records" / "batches.jsonl.gz"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
+EVERY: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
+
+
+def kinds(row: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """What a batch is a case of, each beside its magic byte."""
+    said = row["batch"]
+    named = ("compression", "timestampType", "isTransactional", "isControl")
+    found = {(name, said[name]) for name in named} | {("codec and time", said["compression"], said["timestampType"])}
+    found |= {("broker", row["broker"], said["compression"]), ("horizon", said["deleteHorizonMs"] is not None)}
+    found |= {("producer", said["producerId"] >= 0), ("sequence", said["baseSequence"] >= 0)}
+    found |= {
+        ("records", min(len(row["records"]), 2)),
+        ("gaps", said["lastOffset"] - said["baseOffset"] >= len(row["records"])),
+    }
+    for _, _, key, value, headers, kind in row["records"]:
+        found |= {
+            ("key", key and bool(key)),
+            ("value", value and bool(value)),
+            ("headers", len(headers)),
+            ("control", kind),
+        }
+    return {(said["magic"], *each) for each in found}
+
+
+def one_of_each_kind() -> list[dict[str, Any]]:
+    rows, seen = [], set[tuple[Any, ...]]()
+    for row in EVERY:
+        if not kinds(row) <= seen:
+            rows.append(row)
+            seen |= kinds(row)
+    return rows
+
+
+ROWS = one_of_each_kind()
 IDS = [f"{row['broker']}-{row['file'].split('/')[0]}-{row['position']}" for row in ROWS]
 
 CONTROL_NAMES = {
@@ -122,8 +155,8 @@ def test_control_records(row: dict[str, Any]) -> None:
 
 
 def test_the_kinds_that_there_are() -> None:
-    kinds = {(row["batch"]["magic"], row["batch"]["compression"]) for row in ROWS}
+    found = {(row["batch"]["magic"], row["batch"]["compression"]) for row in ROWS}
     old = {(magic, codec) for magic in (0, 1) for codec in ("none", "gzip", "snappy", "lz4")}
-    assert kinds == old | {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")}
+    assert found == old | {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")}
     assert any(not row["records"] for row in ROWS)
     assert any(row["batch"]["deleteHorizonMs"] is not None for row in ROWS)

@@ -1,0 +1,137 @@
+"""What counts as a batch behind damage: its offsets go on, and its records can be read."""
+
+import struct
+
+import google_crc32c
+import pytest
+
+from tagwire.layout import Fixed, Item, StructLayout
+from tagwire.log.damage import Damage, Found, pieces
+from tagwire.log.scan import Scan
+from tagwire.records import FormatSet, Record, build, format_of
+from tagwire.wire.types import WIRE_TYPES
+
+
+def batch(first: int, last: int | None = None) -> bytes:
+    """A batch of magic 2 with a record at each of these offsets."""
+    offsets = range(first, (first if last is None else last) + 1)
+    return build([Record(offset, 300, b"k", b"v") for offset in offsets], "v2").encode()
+
+
+def resealed(data: bytes) -> bytes:
+    return data[:17] + struct.pack(">I", google_crc32c.value(data[21:])) + data[21:]
+
+
+def endless(first: int) -> bytes:
+    """A batch whose length, at byte 8, reaches beyond any file of these tests: what follows has to be searched for."""
+    return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
+
+
+def flipped(first: int) -> bytes:
+    """A batch with a wrong checksum and a right length."""
+    return batch(first)[:-1] + b"\x01"
+
+
+def miscounted(first: int) -> bytes:
+    """A batch with a right checksum that says two records, at byte 57, and has one."""
+    data = batch(first)
+    return resealed(data[:57] + struct.pack(">i", 2) + data[61:])
+
+
+def backward(first: int) -> bytes:
+    """A batch with a right checksum and no records, whose last offset, by the delta at byte 23, is below its first."""
+    data = batch(first)
+    return resealed(data[:8] + struct.pack(">i", 49) + data[12:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
+
+
+LOST, KEPT = False, True
+
+CASES = {
+    "offsets that go on": [(KEPT, batch(5, 6)), (LOST, endless(7)), (KEPT, batch(8)), (KEPT, batch(9))],
+    "from the last one on": [(KEPT, batch(5, 6)), (LOST, endless(7)), (KEPT, batch(7))],
+    "below the last one": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(3)), (KEPT, batch(10))],
+    "the last one again": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(6)), (KEPT, batch(10))],
+    "begins below the last one": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(6, 8)), (KEPT, batch(10))],
+    "below the second, above the first": [
+        *[(KEPT, batch(5)), (KEPT, batch(20)), (LOST, endless(21) + batch(7)), (KEPT, batch(30))],
+    ],
+    "below what is behind other damage": [
+        *[(KEPT, batch(5)), (LOST, endless(6)), (KEPT, batch(20)), (LOST, endless(21) + batch(7)), (KEPT, batch(30))],
+    ],
+    "nothing before it": [(LOST, endless(7)), (KEPT, batch(0))],
+    "a right length, and offsets that do not go on": [(KEPT, batch(5, 6)), (LOST, flipped(7)), (KEPT, batch(3))],
+    "a right length at the end": [(KEPT, batch(5)), (LOST, flipped(7))],
+    "a right length, and damage behind it": [(KEPT, batch(5)), (LOST, flipped(6) + endless(7)), (KEPT, batch(8))],
+    "records that can't be read": [(KEPT, batch(5)), (LOST, endless(7) + miscounted(8)), (KEPT, batch(9))],
+    "a last offset below the first": [(KEPT, batch(5)), (LOST, endless(7) + backward(8)), (KEPT, batch(9))],
+    "nothing behind it": [(KEPT, batch(5)), (LOST, endless(6) + b"junk" * 40)],
+}
+
+
+def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
+    """Each part with where it begins and ends."""
+    ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
+    return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
+
+
+def read(
+    data: bytes, position: int = 0, last: int = -1, formats: FormatSet | None = None
+) -> list[tuple[bool, int, int]]:
+    rows = []
+    for piece in pieces(Scan("f", data, formats or FormatSet("v2")), position, last):
+        if isinstance(piece, Found):
+            rows.append((KEPT, piece.position, piece.position + piece.batch.size))
+        else:
+            assert isinstance(piece, Damage)
+            rows.append((LOST, piece.position, piece.end))
+    return rows
+
+
+@pytest.mark.parametrize("zeros", [0, 100])
+@pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
+def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
+    expected = found(parts)
+    if zeros and parts[-1][1].endswith(
+        b"junk"
+    ):  # the zeros of a file that is not full belong to the damage before them
+        expected[-1] = (LOST, expected[-1][1], expected[-1][2] + zeros)
+    assert read(b"".join(data for _, data in parts) + bytes(zeros)) == expected
+
+
+@pytest.mark.parametrize(("last", "is_batch"), [(-1, True), (7, True), (8, False), (9, False)])
+def test_from_a_position_the_last_offset_is_given(last: int, is_batch: bool) -> None:
+    begun, candidate, end = endless(7), batch(8), batch(30)
+    expected = found(
+        [(LOST, begun), (KEPT, candidate), (KEPT, end)] if is_batch else [(LOST, begun + candidate), (KEPT, end)]
+    )
+    assert read(b"?" * 9 + begun + candidate + end, 9, last) == [(kept, at + 9, to + 9) for kept, at, to in expected]
+
+
+OWN = format_of("v2").layout.replace(
+    name="own",
+    root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
+)
+"""Magic 2 with a byte before it, so that neither offset nor length is where every other format has it."""
+
+
+@pytest.mark.parametrize("only", [True, False])
+@pytest.mark.parametrize("zeros", [0, 1, 63, 64, 65, 200, 1 << 17])
+def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
+    formats = FormatSet(OWN, only=only)
+    assert formats.pattern is None
+
+    def own(offset: int) -> bytes:
+        return build([Record(offset, 300, b"k", b"v")], formats.formats[-1]).encode()
+
+    cut = own(6)[:9] + b"\x7f\xff\xff\xff" + own(6)[13:]
+    parts = [(KEPT, own(5)), (LOST, cut + own(3) + bytes(zeros)), (KEPT, own(7)), (LOST, b"\1" + cut), (KEPT, own(9))]
+    assert read(b"".join(data for _, data in parts), formats=formats) == found(parts)
+
+
+@pytest.mark.parametrize("behind", [0, 1, 8, 17, 62, 63, 64, 65])
+def test_a_batch_across_the_end_of_what_is_searched_at_once(behind: int) -> None:
+    """The search begins a byte behind the damage, and takes 512 KiB at a time; this many bytes of a head are behind."""
+    cut = endless(7)
+    junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + behind)
+    parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]
+    assert read(b"".join(data for _, data in parts)) == found(parts)
