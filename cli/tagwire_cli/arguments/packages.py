@@ -7,11 +7,13 @@ is wrong here is wrong usage (exit 2), not bad data.
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+
+from tagwire.text_format import suggestion
 
 if TYPE_CHECKING:
     from tagwire.explain.trace import Node
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _KAFKA: Final = "tagwire_messages"
+_ALL: Final = "`tagwire messages` lists them all"
 
 
 def error_note(registry: "Registry") -> "Callable[[Node], str]":
@@ -98,7 +101,8 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
     """The message or record format of this name. Raises click.BadParameter with near names."""
     if name not in registry:
-        raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
+        hint = suggestion(name, registry.names(), _ALL, most=3)
+        raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="MESSAGE")
     return registry[name]
 
 
@@ -128,16 +132,5 @@ def find_response(registry: "Registry", text: str) -> "type[Message]":
     name = text.removesuffix("Request").removesuffix("Response")
     if f"{name}Response" not in registry:
         names = [each.removesuffix("Response") for each in registry.names() if each.endswith("Response")]
-        raise click.BadParameter(f"there is no API {text!r}; {_near(name, names)}", param_hint="API")
+        raise click.BadParameter(f"there is no API {text!r}; {suggestion(name, names, _ALL, most=3)}", param_hint="API")
     return registry[f"{name}Response"]
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    by_lower = {each.lower(): each for each in names}
-    near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
-    if not near:
-        return "`tagwire messages` lists them all"
-    *others, last = near
-    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

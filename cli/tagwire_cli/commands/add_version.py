@@ -1,12 +1,12 @@
 """`tagwire add-version`: the next version of one message, with a field more."""
 
-import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.text_format import suggestion
 from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.echo import say, say_patch
 
@@ -118,8 +118,7 @@ def _path(settings: "Settings", message: str) -> Path:
         raise click.BadParameter(
             f"{message} is in several places; name one: {', '.join(map(str, found))}.", param_hint="MESSAGE"
         )
-    near = difflib.get_close_matches(message, [each.stem for each in files], 1)
-    hint = f"did you mean {near[0]}?" if near else "`tagwire validate` reads the spec sets of this project."
+    hint = suggestion(message, [each.stem for each in files], "`tagwire validate` reads the spec sets of this project.")
     raise click.BadParameter(f"no spec set has {message}.json; {hint}", param_hint="MESSAGE")
 
 
