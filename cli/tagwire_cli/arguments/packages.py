@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import suggestion
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ __all__ = [
     "require_version",
 ]
 
-_KAFKA: Final = "tagwire_messages"
 _ALL: Final = "`tagwire messages` lists them all"
 
 
@@ -82,7 +82,7 @@ def _located(package: str | None) -> str:
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
-        return package or _KAFKA
+        return package or KAFKA_MESSAGES
     # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
