@@ -17,7 +17,7 @@ from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import suggestion
 
 if TYPE_CHECKING:
-    from tagwire.explain.trace import Node
+    from tagwire.explain.nodes import Node
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.message.record_format import RecordFormat

@@ -2,7 +2,7 @@
 
 A row says where a span is, of what kind, and how many rows are inside it; rows
 stand in the order of their first bytes. Paths, types and values are worked out
-when a node is looked at (`tagwire.explain.trace.Node`), so that a trace of a megabyte
+when a node is looked at (`tagwire.explain.nodes.Node`), so that a trace of a megabyte
 takes a few megabytes. The native engine writes the same rows
 (`_native/spans.h`); it leaves out the elements of arrays of a fixed width,
 which the row of the array tells.
