@@ -347,7 +347,7 @@ class Registry:
         """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
         from tagwire.frames.record_frames import decode_record
 
-        return decode_record(self, data, log, key, strict=strict, views=views, limits=limits, gc=gc)
+        return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
 
 
 def read_rest(
