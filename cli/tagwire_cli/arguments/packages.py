@@ -15,6 +15,7 @@ import click
 
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import suggestion
+from tagwire_cli.arguments.numbers import whole_number
 
 if TYPE_CHECKING:
     from tagwire.explain.nodes import Node
@@ -124,9 +125,10 @@ def find_response(registry: "Registry", text: str) -> "type[Message]":
     """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
     from tagwire.frames.registry import UnknownMessageError
 
-    if text.isascii() and text.isdigit() and len(text) < 20:
+    api_key = whole_number(text)
+    if api_key is not None:
         try:
-            return registry.response(int(text))
+            return registry.response(api_key)
         except UnknownMessageError as error:
             raise click.BadParameter(str(error), param_hint="API") from None
     name = text.removesuffix("Request").removesuffix("Response")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire.text_format import suggestion
+from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.echo import say, say_patch
 
@@ -92,9 +93,9 @@ def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str,
         raise click.UsageError("say of which type the field is, with --type TYPE.")
     if rest["before"] and rest["after"]:
         raise click.UsageError("--before and --after both say where the field goes; give one of them.")
-    if tag not in (None, "next") and not (tag.isascii() and tag.isdigit()):
+    number = whole_number(tag or "")
+    if number is None and tag not in (None, "next"):
         raise click.BadParameter(f"{tag!r} is no tag; give a number from 0 on, or `next`.", param_hint="--tag")
-    number = None if tag in (None, "next") else int(tag)
     return NewField(name=name, type=type_, tag=number, next_tag=tag == "next", **rest)
 
 

@@ -18,6 +18,7 @@ import click
 from tagwire.frames.pcap import MAGIC, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
+from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
 
 __all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
@@ -138,10 +139,11 @@ def _chosen(frames: Iterator[Frame], ranges: list[tuple[int, int]], only: str) -
 
 
 def _range(text: str, only: str) -> tuple[int, int]:
-    low, dash, high = text.strip().partition("-")
-    if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in (low, high or low)):
+    first, dash, last = text.strip().partition("-")
+    low, high = whole_number(first), whole_number(last or first)
+    if low is None or high is None:
         raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
-    return int(low), int(high) if high else (sys.maxsize if dash else int(low))
+    return low, sys.maxsize if dash and not last else high
 
 
 def _unzipped(data: bytes, most: int = 0) -> bytes:

@@ -16,7 +16,7 @@ from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
-from tagwire_cli.arguments.packages import find_message, find_response, require_version
+from tagwire_cli.arguments.words import message_of, response_of
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.frame_sources import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
 from tagwire_cli.explaining.input_encodings import bytes_of
@@ -102,28 +102,19 @@ def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
 
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     """How to trace a message or a response, and the words behind its name and version."""
-    is_response = asked.kind == "response"
-    if len(asked.words) < 2:
-        wanted = "API VERSION" if is_response else "MESSAGE VERSION, --request, --response API VERSION, or --guess"
-        raise click.UsageError(f"say what the bytes are: {wanted}.")
-    name, version_text, *files = asked.words
-    if not (version_text.isascii() and version_text.isdigit() and len(version_text) < 20):
-        raise click.BadParameter(f"{version_text!r} is no version number", param_hint="VERSION")
-    version = int(version_text)
-    message = find_response(asked.registry, name) if is_response else find_message(asked.registry, name)
-    if not is_response:
-        require_version(message, version)
-        return (
-            lambda frame: _opened(
-                asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
-            ),
-            files,
-        )
-    api_key = message.API_KEY
-    assert api_key is not None, "a response has an API key"
-    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
-        require_version(message, version)
-    return lambda frame: _as_response(asked, frame, (api_key, version)), files
+    if asked.kind == "response":
+        message, version, files = response_of(asked.registry, asked.words, "API VERSION")
+        api_key = message.API_KEY
+        assert api_key is not None, "a response has an API key"
+        return lambda frame: _as_response(asked, frame, (api_key, version)), files
+    wanted = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
+    message, version, files = message_of(asked.registry, asked.words, wanted)
+    return (
+        lambda frame: _opened(
+            asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
+        ),
+        files,
+    )
 
 
 def _as_request(asked: Asked, frame: Frame) -> Explained:

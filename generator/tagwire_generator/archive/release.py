@@ -17,7 +17,7 @@ from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
 from tagwire_generator.archive.slips import mended
 from tagwire_generator.archive.wire_facts import wire_text
-from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -25,7 +25,7 @@ from tagwire_generator.project.release_order import release_order
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
-__all__ = ["ImportNote", "ImportedSpec", "Release", "Source", "message_of", "read_releases", "spec_error", "wire_texts"]
+__all__ = ["ImportNote", "ImportedSpec", "Release", "Source", "message_of", "read_releases", "wire_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +191,3 @@ def _wire_texts(text: str, names: bool) -> dict[int, str]:
     message = _message(text)
     cls = message_class(message, SpecOptions())
     return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
-
-
-def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """All problems as one error, at the place of the first."""
-    first = problems[0]
-    return SpecError(
-        "\n".join(render(problem) for problem in problems),
-        file=first.file,
-        line=first.line,
-        column=first.column,
-        rule=first.rule,
-        problems=problems,
-    )

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
-from tagwire.frames.headers import check_class, check_header, check_kind, made_header, refuse_both
+from tagwire.frames.frame_headers import check_class, check_header, check_kind, made_header, refuse_both
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.wire.buffers import as_bytes, held
 

@@ -264,6 +264,7 @@ USAGE = {
     "a field without a type": ("PingRequest --field X", "--type TYPE"),
     "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "give one of them"),
     "no tag": ("PingRequest --field X --type int8 --tag -1", "is no tag"),
+    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is no tag"),
     "no revision": ("PingRequest --against main", "git"),
 }
 
