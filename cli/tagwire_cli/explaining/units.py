@@ -18,14 +18,21 @@ from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
 from tagwire_cli.arguments.words import message_of, response_of
 from tagwire_cli.explaining.explained import Explained, explained
-from tagwire_cli.explaining.frame_sources import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
+from tagwire_cli.explaining.frame_sources import (
+    InputFrame,
+    captured_frames,
+    is_capture,
+    is_stream,
+    stream_frames,
+    wanted,
+)
 from tagwire_cli.explaining.input_encodings import bytes_of
 
 __all__ = ["KINDS", "Asked", "Input", "explain_units", "way_of"]
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
-Way = Callable[[Frame], Explained]
+Way = Callable[[InputFrame], Explained]
 
 
 class Asked(NamedTuple):
@@ -81,10 +88,10 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
         return True, _each(wanted(stream_frames(data), given.only), way)
     if given.only is not None:
         raise click.UsageError("--only is for many frames: with --frames or --capture.")
-    return False, _batches(asked, data) if way is None else iter([way(Frame(1, "", data))])
+    return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])
 
 
-def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
+def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
     """Every frame explained; an error is told in its place."""
     while True:
         try:
@@ -117,16 +124,16 @@ def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     )
 
 
-def _as_request(asked: Asked, frame: Frame) -> Explained:
+def _as_request(asked: Asked, frame: InputFrame) -> Explained:
     return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
 
 
-def _as_response(asked: Asked, frame: Frame, api: tuple[int, int]) -> Explained:
+def _as_response(asked: Asked, frame: InputFrame, api: tuple[int, int]) -> Explained:
     seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
     return _opened(asked, frame, seen)
 
 
-def _opened(asked: Asked, frame: Frame, seen: Trace) -> Explained:
+def _opened(asked: Asked, frame: InputFrame, seen: Trace) -> Explained:
     """A message or frame, with its records opened."""
     _open(asked, seen)
     return Explained(frame.title, (seen,))
@@ -148,14 +155,14 @@ def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
         yield Explained("", (seen,))
 
 
-def _guessed(asked: Asked, frame: Frame) -> Explained:
+def _guessed(asked: Asked, frame: InputFrame) -> Explained:
     found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
     for seen in found.traces:
         _open(asked, seen)
     return found
 
 
-def _captured(asked: Asked, frame: Frame) -> Explained:
+def _captured(asked: Asked, frame: InputFrame) -> Explained:
     if frame.fault:
         return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:

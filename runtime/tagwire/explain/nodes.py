@@ -11,7 +11,7 @@ all, and the offsets of its children count in what they unpack to
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tagwire.explain.spans import NULL, OPEN, Kind, Opened, Spans
+from tagwire.explain.spans import NULL, OPEN, Opened, SpanKind, Spans
 from tagwire.layout.parts import Bits, named_bits
 
 __all__ = ["Node", "bytes_node"]
@@ -50,7 +50,9 @@ class Node:
         """False where the fault was inside; then `length` ends at the fault."""
         self._stop = len(spans) if number.after == OPEN else number.after
 
-    def _place(self, spans: Spans, row: int, data: bytes, kind: Kind, number: int, offset: int, length: int) -> None:
+    def _place(
+        self, spans: Spans, row: int, data: bytes, kind: SpanKind, number: int, offset: int, length: int
+    ) -> None:
         self._spans = spans
         self._row = row
         self._data = data

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
 from tagwire.explain.nodes import Node
-from tagwire.explain.spans import Recorder, Spans, kinds_of
+from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
 from tagwire.interpreter.fault_places import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
@@ -199,7 +199,7 @@ class _Session:
         self.strict = strict
         self.limits = limits
         self.spans = Spans(data)
-        self.recorder = Recorder(self.spans)
+        self.recorder = SpanRecorder(self.spans)
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
