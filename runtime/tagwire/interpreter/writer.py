@@ -42,9 +42,6 @@ from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
 
 
-Sink = bytearray | ByteCount
-
-
 def encode(layout: Layout, value: Any) -> bytes:
     """`value` as bytes. Raises EncodeError, with the field's path, for what the layout can't carry."""
     out = bytearray()
