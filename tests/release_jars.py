@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.archive.release import ImportedSpec, Release, Source
+from tagwire_generator.archive.release import ImportedSpec, Release, SpecSource
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
@@ -36,7 +36,7 @@ def keyed(kind: str, key: int, name: str, versions: str, *fields: Spec, **keys: 
 def release(name: str, *specs: Spec, component: str = "clients") -> Release:
     """A release with one source of one component."""
     found = tuple(ImportedSpec(spec["name"], component, spec, f"{name}/{spec['name']}.json") for spec in specs)
-    return Release(name, (Source(Path(f"kafka-{component}-{name}.jar"), found),))
+    return Release(name, (SpecSource(Path(f"kafka-{component}-{name}.jar"), found),))
 
 
 def jar(folder: Path, entries: Mapping[str, str | bytes], name: str) -> Path:

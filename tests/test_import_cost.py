@@ -50,6 +50,7 @@ SLOW = {
 INTERPRETER = {
     f"tagwire.{name}"
     for name in (
+        "explain.nodes",
         "explain.text",
         "explain.trace",
         "interpreter.reader",

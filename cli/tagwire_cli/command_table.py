@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from tagwire.text_format import suggestion
 from tagwire_cli.output.exit_status import epilog
 
 __all__ = ["CommandTable"]
@@ -40,9 +41,5 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.table and not ctx.resilient_parsing:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.table, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.table)}"
-            ctx.fail(f"No such command {args[0]!r}; {hint}")
+            ctx.fail(f"No such command {args[0]!r}; {suggestion(args[0], self.table)}")
         return super().resolve_command(ctx, args)

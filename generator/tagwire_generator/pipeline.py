@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
-from tagwire_generator.project.cache import Cache, Entry, environment_key, key_of
+from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
@@ -103,7 +103,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
     return tasks
 
 
-def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[Entry]:
+def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[CacheEntry]:
     """The entry of each task, in the order of the tasks."""
     found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
     misses = [task for task in tasks if task.key not in found]
@@ -116,7 +116,7 @@ def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: P
     return [found[task.key] for task in tasks]
 
 
-def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
+def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
     if jobs == 1 or len(tasks) < _WORTH_PROCESSES:
         yield from map(_make, tasks)
         return
@@ -128,7 +128,7 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[Entry]:
             raise
 
 
-def _make(task: _Task) -> Entry:
+def _make(task: _Task) -> CacheEntry:
     """Read, validate and render one spec; without files and summary if it has errors."""
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import render_message, render_register
@@ -136,11 +136,11 @@ def _make(task: _Task) -> Entry:
     result = read_data(task.data, file=task.source, component=task.component, options=task.options)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
-        return Entry(files, result.register.summary(), result.problems)
+        return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
-        return Entry({}, {}, result.problems)
+        return CacheEntry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)
-    return Entry(files, result.message.summary().as_dict(), result.problems)
+    return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 
 def _is_register(summary: dict[str, Any]) -> bool:
@@ -157,7 +157,7 @@ def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOption
 
 def _package_entry(
     spec_set: SpecSet, environment: str, summaries: Sequence[dict[str, Any]], cache: Cache | None
-) -> Entry:
+) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
     key = key_of(environment, "package", json.dumps(summaries, sort_keys=True), history)
@@ -170,13 +170,13 @@ def _package_entry(
     registers = [summary["name"] for summary in summaries if _is_register(summary)]
     releases = read_history(place) if history else None
     files = render_package(messages, registers, spec_set.package, spec_set.templates, releases)
-    entry = Entry(files, {})
+    entry = CacheEntry(files, {})
     if cache:
         cache.put(key, entry)
     return entry
 
 
-def _merge(made: Iterable[tuple[str, Entry]]) -> dict[str, str]:
+def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
     files: dict[str, str] = {}
     owners: dict[str, str] = {}
     for source, entry in made:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
         VersionsError,
     )
     from tagwire.explain.assemble import assemble
+    from tagwire.explain.nodes import Node
     from tagwire.explain.text import annotate, parse_annotated
-    from tagwire.explain.trace import Node, Trace, trace, trace_request, trace_response
+    from tagwire.explain.trace import Trace, trace, trace_request, trace_response
     from tagwire.frames.frame import Frame
     from tagwire.frames.negotiation import NoCommonVersionError, negotiate
     from tagwire.frames.registry import Registry, UnknownMessageError
@@ -105,7 +106,8 @@ _MODULES = {
     ),
     "tagwire.explain.assemble": ("assemble",),
     "tagwire.explain.text": ("annotate", "parse_annotated"),
-    "tagwire.explain.trace": ("Node", "Trace", "trace", "trace_request", "trace_response"),
+    "tagwire.explain.nodes": ("Node",),
+    "tagwire.explain.trace": ("Trace", "trace", "trace_request", "trace_response"),
     "tagwire.frames.frame": ("Frame",),
     "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
     "tagwire.frames.registry": ("Registry", "UnknownMessageError"),

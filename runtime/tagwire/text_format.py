@@ -4,9 +4,10 @@ Never long, never failing: a message about a bad value must not die of the
 value, and must not copy a megabyte of it.
 """
 
+from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = ["near", "plain", "printable", "printable_json", "ranges", "shown"]
+__all__ = ["near", "plain", "printable", "printable_json", "ranges", "shown", "suggestion"]
 
 _LONGEST = 48
 
@@ -69,12 +70,26 @@ def _json_escape(character: str) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-def near(name: object, names: "list[str]") -> str:
-    """`; did you mean 'x'?` where one of `names` is close to `name`, else nothing."""
+def suggestion(name: object, names: Iterable[str], otherwise: str | None = None, *, most: int = 1) -> str:
+    """`did you mean 'x'?` with those of `names` that are close to `name`, at most `most` of them; case does not count.
+
+    Where none is close, `otherwise`; without it, all names: `there are x, y`.
+    """
     from difflib import get_close_matches
 
-    found = get_close_matches(name, names, n=1) if isinstance(name, str) else []
-    return f"; did you mean {found[0]!r}?" if found else ""
+    names = list(names)
+    by_lower = {each.lower(): each for each in names}
+    found = get_close_matches(name.lower(), by_lower, most) if isinstance(name, str) else []
+    if found:
+        *others, last = [repr(by_lower[each]) for each in found]
+        return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+    return f"there are {', '.join(names) or 'none'}" if otherwise is None else otherwise
+
+
+def near(name: object, names: Iterable[str]) -> str:
+    """`; did you mean 'x'?` where one of `names` is close to `name`, else nothing."""
+    text = suggestion(name, names, "")
+    return f"; {text}" if text else ""
 
 
 def ranges(numbers: list[int]) -> str:

@@ -12,7 +12,7 @@ from spec_projects import edit_spec, make_project, write_spec
 from tagwire.errors import SpecError
 from tagwire_generator import pipeline
 from tagwire_generator.pipeline import generate
-from tagwire_generator.project.cache import FOLDER, Entry
+from tagwire_generator.project.cache import FOLDER, CacheEntry
 from tagwire_generator.project.settings import SpecSet, load
 
 
@@ -28,7 +28,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     make = pipeline._make
 
-    def recorded(task: pipeline._Task) -> Entry:
+    def recorded(task: pipeline._Task) -> CacheEntry:
         names.append(task.source)
         return make(task)
 

@@ -118,7 +118,9 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """The packages of this project's sets, and ours."""
-    return _starting(dict.fromkeys([*_sets(), "tagwire_messages", "tagwire_records"]), incomplete)
+    from tagwire.frames.known_packages import PUBLIC_PACKAGES
+
+    return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
 
 
 @_quiet

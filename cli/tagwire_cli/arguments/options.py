@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.numbers import whole_number
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -43,9 +44,10 @@ def limits_of(texts: Sequence[str]) -> "Limits":
 
     values: dict[str, int] = {}
     for text in texts:
-        name, _, number = text.partition("=")
-        if name not in Limits.__slots__ or not (number.isascii() and number.isdigit() and len(number) < 20):
+        name, _, value = text.partition("=")
+        number = whole_number(value)
+        if name not in Limits.__slots__ or number is None:
             known = ", ".join(Limits.__slots__)
             raise click.BadParameter(f"{text!r} is no NAME=N with a name of {known}", param_hint="--limit")
-        values[name] = int(number)
+        values[name] = number
     return Limits(**values)

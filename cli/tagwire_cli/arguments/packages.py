@@ -7,14 +7,18 @@ is wrong here is wrong usage (exit 2), not bad data.
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tagwire.frames.known_packages import KAFKA_MESSAGES
+from tagwire.text_format import suggestion
+from tagwire_cli.arguments.numbers import whole_number
+
 if TYPE_CHECKING:
-    from tagwire.explain.trace import Node
+    from tagwire.explain.nodes import Node
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.message.record_format import RecordFormat
@@ -29,7 +33,7 @@ __all__ = [
     "require_version",
 ]
 
-_KAFKA: Final = "tagwire_messages"
+_ALL: Final = "`tagwire messages` lists them all"
 
 
 def error_note(registry: "Registry") -> "Callable[[Node], str]":
@@ -79,7 +83,7 @@ def _located(package: str | None) -> str:
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
-        return package or _KAFKA
+        return package or KAFKA_MESSAGES
     # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
@@ -98,7 +102,8 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
     """The message or record format of this name. Raises click.BadParameter with near names."""
     if name not in registry:
-        raise click.BadParameter(f"there is no message {name!r}; {_near(name, registry.names())}", param_hint="MESSAGE")
+        hint = suggestion(name, registry.names(), _ALL, most=3)
+        raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="MESSAGE")
     return registry[name]
 
 
@@ -120,24 +125,14 @@ def find_response(registry: "Registry", text: str) -> "type[Message]":
     """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
     from tagwire.frames.registry import UnknownMessageError
 
-    if text.isascii() and text.isdigit() and len(text) < 20:
+    api_key = whole_number(text)
+    if api_key is not None:
         try:
-            return registry.response(int(text))
+            return registry.response(api_key)
         except UnknownMessageError as error:
             raise click.BadParameter(str(error), param_hint="API") from None
     name = text.removesuffix("Request").removesuffix("Response")
     if f"{name}Response" not in registry:
         names = [each.removesuffix("Response") for each in registry.names() if each.endswith("Response")]
-        raise click.BadParameter(f"there is no API {text!r}; {_near(name, names)}", param_hint="API")
+        raise click.BadParameter(f"there is no API {text!r}; {suggestion(name, names, _ALL, most=3)}", param_hint="API")
     return registry[f"{name}Response"]
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    by_lower = {each.lower(): each for each in names}
-    near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, 3)]
-    if not near:
-        return "`tagwire messages` lists them all"
-    *others, last = near
-    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

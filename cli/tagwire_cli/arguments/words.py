@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
 
 if TYPE_CHECKING:
@@ -14,17 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["message_of", "one_file", "response_of"]
 
 
-def message_of(registry: "Registry", words: Sequence[str]) -> "tuple[type[Message], int, Sequence[str]]":
-    """Class and version of MESSAGE VERSION, and the words behind them. Raises click.UsageError."""
-    name, version, rest = _name_and_version(words, "MESSAGE VERSION")
+def message_of(
+    registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
+) -> "tuple[type[Message], int, Sequence[str]]":
+    """Class and version of MESSAGE VERSION, and the words behind them. Raises click.UsageError, which says `wanted`."""
+    name, version, rest = _name_and_version(words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
     return message, version, rest
 
 
-def response_of(registry: "Registry", words: Sequence[str]) -> "tuple[type[Message], int, Sequence[str]]":
-    """The response to API VERSION, and the words behind them. Raises click.UsageError."""
-    name, version, rest = _name_and_version(words, "API VERSION, or --requests FILE")
+def response_of(registry: "Registry", words: Sequence[str], wanted: str) -> "tuple[type[Message], int, Sequence[str]]":
+    """The response to API VERSION, and the words behind them. Raises click.UsageError, which says `wanted`."""
+    name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # else the answer may come in another version than was asked for
         require_version(message, version)
@@ -42,6 +45,7 @@ def _name_and_version(words: Sequence[str], wanted: str) -> tuple[str, int, Sequ
     if len(words) < 2:
         raise click.UsageError(f"say what the bytes are: {wanted}.")
     name, version, *rest = words
-    if not (version.isascii() and version.isdigit() and len(version) < 20):
+    number = whole_number(version)
+    if number is None:
         raise click.BadParameter(f"{version!r} is no version number", param_hint="VERSION")
-    return name, int(version), rest
+    return name, number, rest

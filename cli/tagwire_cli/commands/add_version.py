@@ -1,12 +1,13 @@
 """`tagwire add-version`: the next version of one message, with a field more."""
 
-import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.text_format import suggestion
+from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.echo import say, say_patch
 
@@ -92,9 +93,9 @@ def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str,
         raise click.UsageError("say of which type the field is, with --type TYPE.")
     if rest["before"] and rest["after"]:
         raise click.UsageError("--before and --after both say where the field goes; give one of them.")
-    if tag not in (None, "next") and not (tag.isascii() and tag.isdigit()):
+    number = whole_number(tag or "")
+    if number is None and tag not in (None, "next"):
         raise click.BadParameter(f"{tag!r} is no tag; give a number from 0 on, or `next`.", param_hint="--tag")
-    number = None if tag in (None, "next") else int(tag)
     return NewField(name=name, type=type_, tag=number, next_tag=tag == "next", **rest)
 
 
@@ -118,8 +119,7 @@ def _path(settings: "Settings", message: str) -> Path:
         raise click.BadParameter(
             f"{message} is in several places; name one: {', '.join(map(str, found))}.", param_hint="MESSAGE"
         )
-    near = difflib.get_close_matches(message, [each.stem for each in files], 1)
-    hint = f"did you mean {near[0]}?" if near else "`tagwire validate` reads the spec sets of this project."
+    hint = suggestion(message, [each.stem for each in files], "`tagwire validate` reads the spec sets of this project.")
     raise click.BadParameter(f"no spec set has {message}.json; {hint}", param_hint="MESSAGE")
 
 

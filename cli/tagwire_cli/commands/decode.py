@@ -140,7 +140,7 @@ def _decoder(
     if requests_file is not None:
         asked = _Asked(registry, requests_file, how.limits, is_hex=is_hex)
         return frame_json.response_decoder(registry, asked, how), words
-    message, version, files = response_of(registry, words)
+    message, version, files = response_of(registry, words, "API VERSION, or --requests FILE")
     api_key = message.API_KEY
     assert api_key is not None, "a response has an API key"
     return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files

@@ -1,6 +1,5 @@
 """`tagwire fmt`: specs in their canonical text, comments and all."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +40,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     """
     from tagwire.errors import SpecError
     from tagwire_generator.editing.formatting import format_spec
-    from tagwire_generator.project.output import write_atomically
+    from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -60,7 +59,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
         elif formatted != text:
             _tell(name, text, formatted, check=check, diff=diff)
             if not (check or diff):
-                write_atomically(Path(name), formatted)
+                write_all({Path(name): formatted})
     verb = "would change" if check or diff else "changed"
     left = f", {failed} left as they are" if failed else ""
     say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
@@ -70,9 +69,10 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
 
 def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     if diff:
+        from tagwire_generator.project.output import unified_diff
+
         shown = printable(name)
-        lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{shown}", f"b/{shown}")
-        say_patch("".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines))
+        say_patch(unified_diff(before, after, f"a/{shown}", f"b/{shown}"))
     else:
         say(f"{'would format' if check else 'formatted'} {name}", err=True)
 

@@ -21,13 +21,7 @@ __all__ = ["command"]
     help="Where the specs go: DIR/<component>/<Message>.json.",
 )
 @click.option("--component", metavar="NAME", help="The component, for sources whose names do not tell it.")
-@click.option(
-    "--error-codes",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the error codes of the newest kafka-clients jar to FILE, as a register.",
-)
-def command(sources: Sequence[Path], out: Path, component: str | None, error_codes: Path | None) -> None:
+def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     """Write canonical specs from the jars of one Kafka release, or of many.
 
     JAR is a jar of org.apache.kafka, or a folder of *.json. Only facts are
@@ -46,10 +40,8 @@ def command(sources: Sequence[Path], out: Path, component: str | None, error_cod
     Examples:
       tagwire import kafka-*-4.4.0.jar --out specs
       tagwire import kafka-*.jar --out specs
-      tagwire import kafka-*.jar --out specs --error-codes registries/ErrorCode.json
       tagwire import my_specs --component orders --out message_specs
     """
-    from tagwire_generator.archive.error_codes import import_error_codes
     from tagwire_generator.archive.importer import import_release
 
     with progress_bar("import") as tell:
@@ -63,5 +55,3 @@ def command(sources: Sequence[Path], out: Path, component: str | None, error_cod
 
         report = import_release(sources, out, component=component, progress=progress)
     say(report, lines=True)
-    if error_codes is not None:
-        say(f"{error_codes}: the error codes of {import_error_codes(list(sources), error_codes)}")

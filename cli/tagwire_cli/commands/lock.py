@@ -56,7 +56,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
-    from tagwire_generator.project.output import write_atomically
+    from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -64,18 +64,17 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
         for specs, file in _places(settings, path, lock_file)
     ]
-    changed = 0
-    for file, specs, lock in locks:  # all or none: the first is written when the last was fine
+    texts = {file: str(lock) for file, _, lock in locks}
+    changed = {each: text for each, text in texts.items() if not each.is_file() or each.read_bytes() != text.encode()}
+    if not check:
+        write_all(changed)
+    for file, specs, lock in locks:
         name = os.path.relpath(file)
-        text = str(lock)
-        if file.is_file() and file.read_bytes() == text.encode():
+        if file in changed:
+            verb = "would change" if check else "written"
+            say(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
+        else:
             say(f"{name} is up to date with {specs}", err=True)
-            continue
-        changed += 1
-        if not check:
-            write_atomically(file, text)
-        verb = "would change" if check else "written"
-        say(f"{name} {verb}: {count(len(lock.messages), 'message')} of {specs}", err=True)
     if check and changed:
         raise click.exceptions.Exit(1)
 

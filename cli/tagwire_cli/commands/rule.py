@@ -1,11 +1,11 @@
 """`tagwire rule`: the rules of the spec language, in words."""
 
-import difflib
 import textwrap
 from itertools import takewhile
 
 import click
 
+from tagwire.text_format import suggestion
 from tagwire_cli.arguments import completion
 from tagwire_cli.output.echo import say
 
@@ -46,9 +46,8 @@ def command(rule_id: str | None) -> None:
     rule = rules.get(rule_id.upper())
     if rule is None:
         family = [each for each in (*rules, *LOG_RULES) if _letters(each) == _letters(rule_id.upper())]
-        near = difflib.get_close_matches(rule_id.upper(), family, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}`tagwire rule` lists them all", param_hint="ID")
+        hint = suggestion(rule_id, family, "`tagwire rule` lists them all")
+        raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}", param_hint="ID")
     say(f"{rule.id} ({rule.severity}): {rule.title}\n", lines=True)
     say(textwrap.fill(rule.explanation, 88), lines=True)
     example = EXAMPLES[rule.id]

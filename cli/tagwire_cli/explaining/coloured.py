@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from tagwire.explain.nodes import Node
 from tagwire.explain.text import BYTES_A_LINE, annotate, annotated_lines
-from tagwire.explain.trace import Node, Trace
+from tagwire.explain.trace import Trace
 from tagwire.text_format import printable
 from tagwire_cli.output.diagnostics import is_coloured
 from tagwire_cli.output.tables import write_bytes

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tagwire.explain.trace import Node, Trace
+from tagwire.explain.nodes import Node
+from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
 __all__ = ["Explained", "explained", "facts_of", "how_to_explain", "lazy_trace"]

@@ -18,14 +18,15 @@ import click
 from tagwire.frames.pcap import MAGIC, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
+from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["Frame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
+__all__ = ["InputFrame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
 
 _GZIP: Final = b"\x1f\x8b"
 
 
-class Frame(NamedTuple):
+class InputFrame(NamedTuple):
     """A frame without its size, and what is known of it beside its bytes."""
 
     number: int
@@ -52,13 +53,13 @@ def is_stream(data: bytes) -> bool:
     return 0 < len(data) == place
 
 
-def stream_frames(data: bytes) -> Iterator[Frame]:
+def stream_frames(data: bytes) -> Iterator[InputFrame]:
     """The frames of a stream. Raises DecodeError, behind the last whole one, for a size or an end that is wrong."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
     for number, frame in enumerate(splitter, 1):
-        yield Frame(number, f"frame {number} at byte {offset}", frame)
+        yield InputFrame(number, f"frame {number} at byte {offset}", frame)
         offset = splitter.offset
     splitter.close()
 
@@ -75,7 +76,7 @@ def is_capture(data: bytes) -> bool:
         return False
 
 
-def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Frame]:
+def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[InputFrame]:
     """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
     responses api_key and api_version. There `run` and `conn` tell connections apart.
 
@@ -100,24 +101,24 @@ def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Fram
             yield frame if frame.api else frame._replace(api=asked.get((connection, number)))
 
 
-def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, Frame]]:
+def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, InputFrame]]:
     """In the order of time: what stands behind a gap is found late."""
     found = sorted(network_frames(BytesIO(data), port, registry), key=lambda each: each.time)
     for number, each in enumerate(found, 1):
         title = f"frame {number}, {'request' if each.is_request else 'response'}, {each.connection}"
         if isinstance(each, NetworkGap):
-            yield each.connection, Frame(number, title, b"", fault=str(each))
+            yield each.connection, InputFrame(number, title, b"", fault=str(each))
         else:
-            yield each.connection, Frame(number, title, each.data, each.is_request)
+            yield each.connection, InputFrame(number, title, each.data, each.is_request)
 
 
-def _lines(data: bytes) -> Iterator[tuple[str, Frame]]:
+def _lines(data: bytes) -> Iterator[tuple[str, InputFrame]]:
     for number, line in enumerate(_unzipped(data).splitlines(), 1):
         if line.strip():
             yield _row(number, line)
 
 
-def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
+def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
     """Those whose numbers are in a text such as `1,4-6,9-`; None is all. Raises click.BadParameter for other texts."""
     if only is None:
         return frames
@@ -125,7 +126,7 @@ def wanted(frames: Iterator[Frame], only: str | None) -> Iterator[Frame]:
     return _chosen(frames, ranges, only)
 
 
-def _chosen(frames: Iterator[Frame], ranges: list[tuple[int, int]], only: str) -> Iterator[Frame]:
+def _chosen(frames: Iterator[InputFrame], ranges: list[tuple[int, int]], only: str) -> Iterator[InputFrame]:
     number = 0
     is_any = False
     for frame in frames:
@@ -138,10 +139,11 @@ def _chosen(frames: Iterator[Frame], ranges: list[tuple[int, int]], only: str) -
 
 
 def _range(text: str, only: str) -> tuple[int, int]:
-    low, dash, high = text.strip().partition("-")
-    if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in (low, high or low)):
+    first, dash, last = text.strip().partition("-")
+    low, high = whole_number(first), whole_number(last or first)
+    if low is None or high is None:
         raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
-    return int(low), int(high) if high else (sys.maxsize if dash else int(low))
+    return low, sys.maxsize if dash and not last else high
 
 
 def _unzipped(data: bytes, most: int = 0) -> bytes:
@@ -153,7 +155,7 @@ def _unzipped(data: bytes, most: int = 0) -> bytes:
         raise InputError(f"captured frames: can't be unpacked: {error}") from None
 
 
-def _row(number: int, line: bytes) -> tuple[str, Frame]:
+def _row(number: int, line: bytes) -> tuple[str, InputFrame]:
     try:
         row = json.loads(line)
         is_request = {"req": True, "resp": False}[row["dir"]]
@@ -165,4 +167,4 @@ def _row(number: int, line: bytes) -> tuple[str, Frame]:
     client = row.get("client_label")
     who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
     title = f"frame {number}, {'request' if is_request else 'response'}{who}"
-    return f"{row.get('run')} {row.get('conn')}", Frame(number, title, data, is_request, api)
+    return f"{row.get('run')} {row.get('conn')}", InputFrame(number, title, data, is_request, api)

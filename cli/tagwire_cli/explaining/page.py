@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tagwire.explain.nodes import Node
 from tagwire.explain.text import Row, rows_of, title_of
-from tagwire.explain.trace import Node, Trace
+from tagwire.explain.trace import Trace
 from tagwire_cli.explaining.explained import Explained, facts_of
 from tagwire_cli.output.echo import shown_value
 

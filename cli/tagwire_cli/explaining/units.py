@@ -16,16 +16,23 @@ from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
-from tagwire_cli.arguments.packages import find_message, find_response, require_version
+from tagwire_cli.arguments.words import message_of, response_of
 from tagwire_cli.explaining.explained import Explained, explained
-from tagwire_cli.explaining.frame_sources import Frame, captured_frames, is_capture, is_stream, stream_frames, wanted
+from tagwire_cli.explaining.frame_sources import (
+    InputFrame,
+    captured_frames,
+    is_capture,
+    is_stream,
+    stream_frames,
+    wanted,
+)
 from tagwire_cli.explaining.input_encodings import bytes_of
 
 __all__ = ["KINDS", "Asked", "Input", "explain_units", "way_of"]
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
-Way = Callable[[Frame], Explained]
+Way = Callable[[InputFrame], Explained]
 
 
 class Asked(NamedTuple):
@@ -81,10 +88,10 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
         return True, _each(wanted(stream_frames(data), given.only), way)
     if given.only is not None:
         raise click.UsageError("--only is for many frames: with --frames or --capture.")
-    return False, _batches(asked, data) if way is None else iter([way(Frame(1, "", data))])
+    return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])
 
 
-def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
+def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
     """Every frame explained; an error is told in its place."""
     while True:
         try:
@@ -102,40 +109,31 @@ def _each(frames: Iterator[Frame], way: Way) -> Iterator[Explained]:
 
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     """How to trace a message or a response, and the words behind its name and version."""
-    is_response = asked.kind == "response"
-    if len(asked.words) < 2:
-        wanted = "API VERSION" if is_response else "MESSAGE VERSION, --request, --response API VERSION, or --guess"
-        raise click.UsageError(f"say what the bytes are: {wanted}.")
-    name, version_text, *files = asked.words
-    if not (version_text.isascii() and version_text.isdigit() and len(version_text) < 20):
-        raise click.BadParameter(f"{version_text!r} is no version number", param_hint="VERSION")
-    version = int(version_text)
-    message = find_response(asked.registry, name) if is_response else find_message(asked.registry, name)
-    if not is_response:
-        require_version(message, version)
-        return (
-            lambda frame: _opened(
-                asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
-            ),
-            files,
-        )
-    api_key = message.API_KEY
-    assert api_key is not None, "a response has an API key"
-    if message.FALLBACK is None:  # else the answer may come in another version than was asked for
-        require_version(message, version)
-    return lambda frame: _as_response(asked, frame, (api_key, version)), files
+    if asked.kind == "response":
+        message, version, files = response_of(asked.registry, asked.words, "API VERSION")
+        api_key = message.API_KEY
+        assert api_key is not None, "a response has an API key"
+        return lambda frame: _as_response(asked, frame, (api_key, version)), files
+    wanted = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
+    message, version, files = message_of(asked.registry, asked.words, wanted)
+    return (
+        lambda frame: _opened(
+            asked, frame, trace(message, frame.data, version, strict=asked.strict, limits=asked.limits)
+        ),
+        files,
+    )
 
 
-def _as_request(asked: Asked, frame: Frame) -> Explained:
+def _as_request(asked: Asked, frame: InputFrame) -> Explained:
     return _opened(asked, frame, trace_request(asked.registry, frame.data, strict=asked.strict, limits=asked.limits))
 
 
-def _as_response(asked: Asked, frame: Frame, api: tuple[int, int]) -> Explained:
+def _as_response(asked: Asked, frame: InputFrame, api: tuple[int, int]) -> Explained:
     seen = trace_response(asked.registry, frame.data, *api, strict=asked.strict, limits=asked.limits)
     return _opened(asked, frame, seen)
 
 
-def _opened(asked: Asked, frame: Frame, seen: Trace) -> Explained:
+def _opened(asked: Asked, frame: InputFrame, seen: Trace) -> Explained:
     """A message or frame, with its records opened."""
     _open(asked, seen)
     return Explained(frame.title, (seen,))
@@ -157,14 +155,14 @@ def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
         yield Explained("", (seen,))
 
 
-def _guessed(asked: Asked, frame: Frame) -> Explained:
+def _guessed(asked: Asked, frame: InputFrame) -> Explained:
     found = explained(frame.title, guess(asked.registry, frame.data, limits=asked.limits))
     for seen in found.traces:
         _open(asked, seen)
     return found
 
 
-def _captured(asked: Asked, frame: Frame) -> Explained:
+def _captured(asked: Asked, frame: InputFrame) -> Explained:
     if frame.fault:
         return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:

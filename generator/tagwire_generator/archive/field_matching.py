@@ -17,12 +17,12 @@ from tagwire_generator.archive.release import message_of, wire_texts
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["Pairing", "paired"]
+__all__ = ["FieldPairing", "paired"]
 
 Spec = Mapping[str, Any]
 
 
-class Pairing:
+class FieldPairing:
     """The pairs of one newer and one older spec. Names of fields are compared in lower case, as layouts have others."""
 
     def __init__(self, name: str) -> None:
@@ -69,9 +69,9 @@ class Pairing:
         return found
 
 
-def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> Pairing:
+def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
     """The pairs that shared versions of the same bytes show. Raises SpecError where these contradict each other."""
-    pairing = Pairing(newer["name"])
+    pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]
     for version in shared:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tagwire.errors import TagwireError
 from tagwire_generator.archive.collect import collected
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
-from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, Source, read_releases
+from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 from tagwire_generator.project.history import HISTORY_FILE, History
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
@@ -34,7 +34,7 @@ class ImportReport:
     """Where versions come from; None unless several releases were merged."""
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[SpecSource, ...]:
         """All sources, those of the newest release first."""
         return tuple(source for release in self.releases for source in release.sources)
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.archive.field_matching import Pairing, paired
+from tagwire_generator.archive.field_matching import FieldPairing, paired
 from tagwire_generator.archive.release import message_of
 from tagwire_generator.syntax.canonical import normal_form
 
@@ -71,7 +71,7 @@ class _Merge:
         every = range(min(ours | added), max(ours | added))
         self.valid = _without_gap(ours | added, set(every) - ours - added, f"{newer['name']}: validVersions")
         self.root = _Sides(newer, older, frozenset(ours), frozenset(added))
-        self.pairing: Pairing = paired(newer, older, sorted(ours & set(Versions.parse(older["validVersions"]))))
+        self.pairing: FieldPairing = paired(newer, older, sorted(ours & set(Versions.parse(older["validVersions"]))))
         self.common = {
             side: {each["name"]: each for each in spec.get("commonStructs", ())} for side, spec in self.sides()
         }

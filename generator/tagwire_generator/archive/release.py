@@ -17,7 +17,7 @@ from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
 from tagwire_generator.archive.slips import mended
 from tagwire_generator.archive.wire_facts import wire_text
-from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -25,7 +25,7 @@ from tagwire_generator.project.release_order import release_order
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
-__all__ = ["ImportNote", "ImportedSpec", "Release", "Source", "message_of", "read_releases", "spec_error", "wire_texts"]
+__all__ = ["ImportNote", "ImportedSpec", "Release", "SpecSource", "message_of", "read_releases", "wire_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ImportedSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SpecSource:
     """All specs of one jar or directory, sorted by path."""
 
     path: Path
@@ -68,7 +68,7 @@ class Release:
     """The sources of one release; `name` is as in `4.4.0`, or empty where the sources tell none."""
 
     name: str
-    sources: tuple[Source, ...]
+    sources: tuple[SpecSource, ...]
 
     @property
     def specs(self) -> list[ImportedSpec]:
@@ -99,7 +99,7 @@ def read_releases(
     without specs is an empty source. Raises SpecError, for specs that break rules
     with all problems of all sources.
     """
-    found: dict[str, list[Source]] = {}
+    found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
     for path in paths:
         progress(path)
@@ -118,7 +118,7 @@ def read_releases(
     return [Release(name, tuple(found[name])) for name in newest_first]
 
 
-def _refuse_empty(sources: Sequence[Source]) -> None:
+def _refuse_empty(sources: Sequence[SpecSource]) -> None:
     """A jar of a release may have no specs, as long as others have some; a folder without any is a slip."""
     is_any = any(source.specs for source in sources)
     for source in sources:
@@ -127,7 +127,7 @@ def _refuse_empty(sources: Sequence[Source]) -> None:
             raise SpecError(f"{source.path}: no message specs; there is no {where} in it", file=str(source.path))
 
 
-def _read_source(path: Path, component: str | None) -> tuple[Source, list[Problem]]:
+def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Problem]]:
     specs: list[ImportedSpec] = []
     problems: list[Problem] = []
     for text in spec_texts(path, component):
@@ -135,7 +135,7 @@ def _read_source(path: Path, component: str | None) -> tuple[Source, list[Proble
         problems += errors
         if tree is not None:
             specs.append(_imported(text, tree, slips))
-    return Source(path, tuple(specs)), problems
+    return SpecSource(path, tuple(specs)), problems
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
@@ -191,16 +191,3 @@ def _wire_texts(text: str, names: bool) -> dict[int, str]:
     message = _message(text)
     cls = message_class(message, SpecOptions())
     return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
-
-
-def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """All problems as one error, at the place of the first."""
-    first = problems[0]
-    return SpecError(
-        "\n".join(render(problem) for problem in problems),
-        file=first.file,
-        line=first.line,
-        column=first.column,
-        rule=first.rule,
-        problems=problems,
-    )

@@ -19,7 +19,7 @@ from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "ZIP_FAULTS", "SpecText", "release_name", "spec_texts"]
+__all__ = ["COMPONENTS", "SPEC_BYTES", "TOTAL_BYTES", "SpecText", "release_name", "spec_texts"]
 
 COMPONENTS: Final = {
     "kafka-clients": "clients",
@@ -43,7 +43,7 @@ _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.jso
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?(?:_\d+\.\d+)?)-(?P<release>\d[\w.-]*)")
 
-ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
+_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
 """What zipfile raises for an archive that is damaged or encrypted."""
 
 
@@ -105,7 +105,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
                         data = file.read(SPEC_BYTES + 1)
                     origin = f"{jar}!{entry.filename}"
                     yield jar / entry.filename, origin, _bounded(data, origin)
-    except ZIP_FAULTS as error:
+    except _ZIP_FAULTS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise SpecError(f"{jar}: neither a directory nor a jar that can be read: {reason}", file=str(jar)) from None
 

@@ -6,13 +6,15 @@ neither break a line of a report nor fill a screen.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tagwire.errors import SpecError
 from tagwire.text_format import printable
 from tagwire_generator.diagnostics.rule_catalogue import RULES, Severity
 
-__all__ = ["Problem", "Source", "named", "quoted", "render"]
+__all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error"]
 
 _SHOWN: Final = 160
 """How much of a source line is shown: enough to see the place in a file without line breaks."""
@@ -106,3 +108,16 @@ def _blank(character: str) -> str:
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+
+
+def spec_error(problems: Sequence[Problem]) -> SpecError:
+    """All problems as one error, at the place of the first that is an error."""
+    first = next((problem for problem in problems if problem.severity == "error"), problems[0])
+    return SpecError(
+        "\n".join(render(problem) for problem in problems),
+        file=first.file,
+        line=first.line,
+        column=first.column,
+        rule=first.rule,
+        problems=problems,
+    )

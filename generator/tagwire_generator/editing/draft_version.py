@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import Problem, render
+from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.editing.draft_spec import (
     cut_to_plain,
     field_paths,
@@ -307,15 +307,7 @@ def _problems(draft: Draft, options: SpecOptions) -> Sequence[Problem]:
 def _refuse(problems: Iterable[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
-        first = errors[0]
-        raise SpecError(
-            "\n".join(render(problem) for problem in errors),
-            file=first.file,
-            line=first.line,
-            column=first.column,
-            rule=first.rule,
-            problems=errors,
-        )
+        raise spec_error(errors)
 
 
 def _plan(drafts: Sequence[Draft]) -> DraftPlan:

@@ -1,10 +1,10 @@
 """Where in a spec a new field goes, and what its entry says."""
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from tagwire.errors import SpecError
+from tagwire.text_format import suggestion
 from tagwire_generator.syntax.parse import Items, Object
 
 __all__ = ["FieldPlace", "NewField", "field_list", "new_entry"]
@@ -101,9 +101,7 @@ def _called(path: str) -> str:
 
 
 def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known) or 'none'}"
-    return SpecError(f"{file}: {text}; {hint}", file=file)
+    return SpecError(f"{file}: {text}; {suggestion(name, known)}", file=file)
 
 
 def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tagwire_generator.project.cache import Cache, Entry, environment_key, key_of
+from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecFile, find_specs
 
@@ -79,9 +79,9 @@ class Memory:
         # A file whose message has another name, or none, is read again each time: findings name the message.
         told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & told]
-        self._cache.put(self._each, Entry({}, {"fine": fine}))
+        self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
         if not findings:
-            self._cache.put(self._whole, Entry({}, {"names": sorted(check.names)}))
+            self._cache.put(self._whole, CacheEntry({}, {"names": sorted(check.names)}))
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:

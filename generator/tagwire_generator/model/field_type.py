@@ -3,9 +3,9 @@
 Record formats have a few primitives of their own; that others have none of them is a rule about messages.
 """
 
-import difflib
 from dataclasses import dataclass
 
+from tagwire.text_format import suggestion
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
@@ -36,9 +36,8 @@ class FieldType:
             return []
         if name[:1].isupper():
             return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
-        near = difflib.get_close_matches(name.lower(), [*WIRE_TYPES, *RECORD_TYPES], 1)
         every = f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
-        hint = f"did you mean {near[0]}?" if near else every
+        hint = suggestion(name, [*WIRE_TYPES, *RECORD_TYPES], every)
         return [Violation("TW402", "type", f"there is no type {quoted(name)}; {hint}")]
 
     @classmethod

@@ -15,7 +15,7 @@ from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["Entry", "KeyRangeSpec", "RegisterSpec", "constant_name"]
+__all__ = ["KeyRangeSpec", "RegisterEntry", "RegisterSpec", "constant_name"]
 
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _TAKEN: Final = frozenset({"RANGES"})
@@ -36,7 +36,7 @@ class KeyRangeSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RegisterEntry:
     """A key that is given out; empty texts are not said."""
 
     key: int
@@ -60,13 +60,13 @@ class RegisterSpec:
     suffix: str = ""
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         enforce([*self._name(), *self._ranges(), *self._keys(), *self._texts()])
 
-    def constant(self, entry: Entry) -> str:
+    def constant(self, entry: RegisterEntry) -> str:
         """What the constant of an entry is called."""
         return constant_name(entry.name) + self.suffix
 

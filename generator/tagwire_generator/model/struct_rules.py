@@ -1,9 +1,9 @@
 """The rules about a message's structs: names, declarations, cycles, sizes."""
 
-import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import named
 from tagwire_generator.model.struct_graph import StructGraph
@@ -71,12 +71,8 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
             continue
         target = graph.target(spec)
         if target is None:
-            near = difflib.get_close_matches(spec.struct, graph.positions, 1)
-            hint = (
-                f"did you mean {near[0]}?"
-                if near
-                else "give the field its fields ([] for none), or declare it in commonStructs"
-            )
+            declare = "give the field its fields ([] for none), or declare it in commonStructs"
+            hint = suggestion(spec.struct, graph.positions, declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
             continue

@@ -25,14 +25,14 @@ from tagwire_generator.project import resources
 from tagwire_generator.project.output import write_atomically
 from tagwire_generator.project.settings import SpecSet
 
-__all__ = ["FOLDER", "Cache", "Entry", "environment_key", "key_of"]
+__all__ = ["FOLDER", "Cache", "CacheEntry", "environment_key", "key_of"]
 
 FOLDER: Final = ".tagwire_cache"
 _TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """What came of one spec, or of one package as a whole."""
 
     files: dict[str, str]
@@ -51,7 +51,7 @@ class Cache:
         self._folder = self._top / package
         self._used: set[str] = set()
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> CacheEntry | None:
         """The entry of this key, or None if there is none that is whole."""
         self._used.add(key)
         try:
@@ -60,7 +60,7 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def put(self, key: str, entry: Entry) -> None:
+    def put(self, key: str, entry: CacheEntry) -> None:
         """Keep an entry for the next run."""
         self._used.add(key)
         content = json.dumps(asdict(entry), ensure_ascii=False)
@@ -142,9 +142,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read_entry(content: str) -> Entry:
+def _read_entry(content: str) -> CacheEntry:
     fields = json.loads(content)
-    return Entry(
+    return CacheEntry(
         files=dict(fields["files"]),
         summary=dict(fields["summary"]),
         problems=tuple(Problem(**problem) for problem in fields["problems"]),

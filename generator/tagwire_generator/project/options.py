@@ -5,12 +5,12 @@ not in them, since they hold for a whole set. The three wire options are the
 second readings of KIP-482's first draft, where its text leaves two.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
 from tagwire.errors import SpecError
+from tagwire.text_format import suggestion
 
 __all__ = ["SpecOptions"]
 
@@ -54,7 +54,5 @@ class SpecOptions:
         known = [field.name for field in fields(cls)]
         for key in settings:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, 1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-                raise SpecError(f"a spec set has no option {key!r}; {hint}")
+                raise SpecError(f"a spec set has no option {key!r}; {suggestion(key, known)}")
         return cls(**settings)  # type: ignore[arg-type]

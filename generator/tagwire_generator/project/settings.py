@@ -27,7 +27,6 @@ generated/messages.
 """
 
 import datetime
-import difflib
 import keyword
 import os
 import sys
@@ -38,6 +37,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from tagwire.errors import SpecError, TagwireError, VersionsError
+from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.project import resources
 from tagwire_generator.project.options import SpecOptions
@@ -292,8 +292,7 @@ def _versions(file: Path, where: str, value: object) -> Versions | None:
 def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+            hint = suggestion(key, known, f"the keys are {', '.join(known)}")
             raise _error(file, f"{where} has an unknown key {key!r}; {hint}")
 
 

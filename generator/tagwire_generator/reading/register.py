@@ -1,6 +1,6 @@
 """A register's tree to a `RegisterSpec`, with the places of what it breaks."""
 
-from tagwire_generator.model.register_spec import Entry, KeyRangeSpec, RegisterSpec
+from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
 from tagwire_generator.model.violations import InvalidSpec
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.values import BadValue, boolean, items, tag_number, text
@@ -39,10 +39,10 @@ def _range(node: Node) -> KeyRangeSpec:
     return KeyRangeSpec(_text(node, "name"), first, last, _boolean(node, "reserved") or False)
 
 
-def _entry(node: Node) -> Entry:
+def _entry(node: Node) -> RegisterEntry:
     assert isinstance(node, Object)
     words = {key: _text(node, key) for key in ("name", "range", "description", "by", "url", "notes", "codec")}
-    return Entry(key=tag_number(node.members["key"].value), retriable=_boolean(node, "retriable"), **words)
+    return RegisterEntry(key=tag_number(node.members["key"].value), retriable=_boolean(node, "retriable"), **words)
 
 
 def _text(node: Object, key: str) -> str:

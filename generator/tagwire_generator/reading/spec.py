@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem, Source, render
+from tagwire_generator.diagnostics.problems import Problem, Source, spec_error
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
@@ -109,15 +109,7 @@ def load(
     if result.register is not None:
         raise SpecError(f"{result.register.file}: is a register, not a message or a format", file=result.register.file)
     if result.message is None:
-        first = next(problem for problem in result.problems if problem.severity == "error")
-        raise SpecError(
-            "\n".join(render(problem) for problem in result.problems),
-            file=first.file,
-            line=first.line,
-            column=first.column,
-            rule=first.rule,
-            problems=result.problems,
-        )
+        raise spec_error(result.problems)
     return result.message
 
 

@@ -6,7 +6,6 @@ schema's patterns are for editors alone: what they refuse the reader refuses
 too, and can say why.
 """
 
-import difflib
 import functools
 import json
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from jsonschema import Draft202012Validator, validators
 
+from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
@@ -154,7 +154,7 @@ def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
             message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
             yield ShapeFault("TW704", member, message)
         else:
-            yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {_near(key, known)}")
+            yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {suggestion(key, known)}")
 
 
 def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
@@ -171,7 +171,7 @@ def _unknown_word(node: Node, error: _Error) -> ShapeFault:
     if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
         message = f"{_shown(error.instance)} stands where {' or '.join(words)} must"
         return ShapeFault("TW111", node, message, node)
-    message = f"{_shown(error.instance)} is not one of the words for this key; {_near(error.instance, words)}"
+    message = f"{_shown(error.instance)} is not one of the words for this key; {suggestion(error.instance, words)}"
     return ShapeFault("TW112", node, message, node)
 
 
@@ -188,11 +188,3 @@ def _shown(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     return quoted(value)
-
-
-def _near(word: object, known: Iterable[str]) -> str:
-    """The suggestion: the nearest known word, or all of them."""
-    names = list(known)
-    by_lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(str(word).lower(), by_lower, 1)
-    return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}"

@@ -5,7 +5,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 
 from dataclasses import dataclass
 
-from tagwire_generator.model.register_spec import Entry, KeyRangeSpec, RegisterSpec
+from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
 from tagwire_generator.views.data_view import prose
 
 __all__ = ["RegisterModuleView", "register_view"]
@@ -46,7 +46,7 @@ def _range(each: KeyRangeSpec) -> str:
     return f"KeyRange({each.name!r}, {each.first:#010x}, {each.last:#010x}{reserved})"
 
 
-def _value(spec: RegisterSpec, entry: Entry) -> str:
+def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
     """The key; with the name where that is not the constant's, and the codec where there is one."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
@@ -54,6 +54,6 @@ def _value(spec: RegisterSpec, entry: Entry) -> str:
     return ", ".join([str(entry.key), *map(repr, words)])
 
 
-def _doc(entry: Entry) -> str:
+def _doc(entry: RegisterEntry) -> str:
     said = (entry.description, entry.by and f"By {entry.by}.", entry.notes, entry.url)
     return prose(" ".join(text for text in said if text))

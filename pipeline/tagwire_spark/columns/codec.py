@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from tagwire import arrow
 from tagwire.errors import TagwireError
+from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.registry import Registry, UnknownMessageError
 from tagwire.message import Message
 from tagwire.versions import Versions
@@ -34,7 +35,6 @@ __all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_regi
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""
-_KAFKA: Final = "tagwire_messages"
 
 Place: TypeAlias = Callable[[int], str]
 """What a row is called where it came from."""
@@ -43,7 +43,7 @@ Place: TypeAlias = Callable[[int], str]
 def find_registry(package: str) -> Registry:
     """The registry of a generated package. Raises PipelineError for what is none."""
     try:
-        registry = import_module(package or _KAFKA).registry
+        registry = import_module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
         raise invalid(
             f"Package {package!r} is no generated package that can be imported here ({error}); "
@@ -219,7 +219,7 @@ def encoding(message: str | type[Message], version: int | None, options: Any) ->
 def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
     """Name and package of a message, which may be given as its class."""
     if isinstance(message, str):
-        return message, options.text("package", _KAFKA)
+        return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
         raise invalid(f"messageName is {message!r}; the name of a message or its class was expected.")
     return message.NAME, message.__module__.rpartition(".")[0]

@@ -1,19 +1,27 @@
 """The columns of `kafka_log`: what they are called, their types, and how records and batches become Arrow columns.
 
 The first eight are those of Spark's own Kafka source, so that queries carry
-over. A column is a row of a table: its name, its type, and its value for each
-record, or its one value for all records of a batch.
+over. A column is one row of a table: its name, its type, and its value. There
+are two ways to the value, which mean the same: from `Record` and `RecordBatch`
+objects, and from the columns of `tagwire.log.columns`, which the native engine
+fills without objects.
 """
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute
 
 from tagwire.records import Record, RecordBatch
+from tagwire.text_format import plain
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
+from tagwire_spark.log_read.splits import Split
 
-__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "record_places"]
+__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "SplitPlace", "record_places"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -22,23 +30,45 @@ MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 _TYPES: Final = {"create": 0, "append": 1}
 
 
+class SplitPlace(NamedTuple):
+    """Where all records of a split are."""
+
+    topic: str
+    partition: int
+    file: str
+
+    @classmethod
+    def of(cls, split: Split) -> "SplitPlace":
+        """The place of a split; names that are not UTF-8 have `?`."""
+        return cls(plain(split.topic), split.partition, plain(split.file))
+
+
 class BatchPlace(NamedTuple):
     """A batch, and where it was found."""
 
     batch: RecordBatch
-    topic: str
-    partition: int
-    file: str
+    split: SplitPlace
     position: int
 
 
+def _same(column: Any) -> Any:
+    return column
+
+
 class LogColumn(NamedTuple):
-    """A column: `record` gives the values of records, `batch` the value that all of them have."""
+    """A column. It has one of `record`, `batch` and `split`, or it is null; `needs` and `make` are the native way.
+
+    `record` gives the values of records, `batch` the value that all records of a batch have, `split` the value that
+    all records of a split have. `make` gets the columns `needs` of `tagwire.log.columns`, by name.
+    """
 
     name: str
     type: Any
     record: Callable[[BatchPlace, list[Record]], list[Any]] | None = None
     batch: Callable[[BatchPlace], Any] | None = None
+    split: Callable[[SplitPlace], Any] | None = None
+    needs: tuple[str, ...] = ()
+    make: Callable[..., Any] = _same
 
     def values(self, place: BatchPlace, records: list[Record]) -> list[Any]:
         """The value for each record."""
@@ -48,12 +78,23 @@ class LogColumn(NamedTuple):
 
     def of_batch(self, place: BatchPlace) -> Any:
         """The value that all records of a batch have, or its own; None where there is none."""
+        if self.split is not None:
+            return self.split(place.split)
         return None if self.batch is None else self.batch(place)
+
+    def array(self, columns: dict[str, Any], count: int, place: SplitPlace) -> Any:
+        """The values of `count` records of a split, out of columns of the log."""
+        if self.split is not None:
+            return pa.repeat(pa.scalar(self.split(place), self.type), count)
+        return self.make(*(columns[name] for name in self.needs))
 
 
 def record_places(file: str, offsets: Any) -> Callable[[int], str]:
     """What the records of a column are called in errors."""
     return lambda row: f"{file}: the record at offset {offsets[row].as_py()}"
+
+
+# ---------------------------------------------------------------- values out of objects
 
 
 def _micros(milliseconds: int) -> int | None:
@@ -75,65 +116,146 @@ def _sequences(place: BatchPlace, records: list[Record]) -> list[int]:
     return [-1 if first < 0 else (first + record.offset - base) & 0x7FFFFFFF for record in records]
 
 
-_PLACE: Final = {
-    "topic": LogColumn("topic", pa.string(), batch=lambda p: p.topic),
-    "partition": LogColumn("partition", pa.int32(), batch=lambda p: p.partition),
-    "file": LogColumn("file", pa.string(), batch=lambda p: p.file),
-    "position": LogColumn("position", pa.int64(), batch=lambda p: p.position),
-}
+def _horizon(batch: RecordBatch) -> int:
+    horizon = batch.delete_horizon_ms
+    return -1 if horizon is None else horizon
+
+
+# ---------------------------------------------------------------- arrays out of columns of the log
+
+
+def _micros_array(times: Any) -> Any:
+    try:
+        return times.cast(TIMESTAMP)
+    except pa.ArrowInvalid:  # as `_micros`: none for what is beyond
+        number = pc.cast(times, pa.int64())
+        fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
+        return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
+
+
+def _text_array(words: Any) -> Any:
+    return words.dictionary_decode()
+
+
+def _timestamp_type_array(words: Any, magic: Any) -> Any:
+    numbers = pa.array([_TYPES[word] for word in words.dictionary.to_pylist()], pa.int32())
+    types = numbers.take(words.indices)
+    if not types.null_count:
+        return types
+    none = pc.if_else(pc.equal(magic, 0), pa.scalar(-1, pa.int32()), pa.scalar(0, pa.int32()))
+    return pc.coalesce(types, none)
+
+
+def _header_array(found: Any) -> Any:
+    """Null where there are none, and keys as text."""
+    items = found.flatten()
+    pairs = pa.StructArray.from_arrays(
+        [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
+    )
+    lengths = pc.list_value_length(found)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    return pa.ListArray.from_arrays(offsets, pairs, type=HEADERS, mask=pc.equal(lengths, 0))
+
+
+def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
+    first = base_sequence.cast(pa.int64())
+    numbers = pc.bit_wise_and(pc.add(first, pc.subtract(offset, base_offset)), 0x7FFFFFFF)
+    return pc.if_else(pc.less(first, 0), pa.scalar(-1, pa.int64()), numbers).cast(pa.int32())
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _of_record(name: str, type: Any, attribute: str, needed: str | None = None) -> LogColumn:
+    """An attribute of each record; the log's column has that name as well, or `needed`."""
+    value = attrgetter(attribute)
+    return LogColumn(name, type, lambda p, records: list(map(value, records)), needs=(needed or attribute,))
+
+
+def _of_batch(name: str, type: Any, attribute: str) -> LogColumn:
+    """An attribute of the batch; the log's column has that name as well."""
+    value = attrgetter(attribute)
+    make = _text_array if type == pa.string() else _same
+    return LogColumn(name, type, batch=lambda p: value(p.batch), needs=(attribute,), make=make)
+
+
+_SPLIT: Final = (
+    LogColumn("topic", pa.string(), split=lambda p: p.topic),
+    LogColumn("partition", pa.int32(), split=lambda p: p.partition),
+)
+_FILE: Final = (
+    LogColumn("file", pa.string(), split=lambda p: p.file),
+    LogColumn("position", pa.int64(), batch=lambda p: p.position, needs=("position",)),
+)
+_TIMESTAMP_TYPE: Final = LogColumn(
+    "timestampType",
+    pa.int32(),
+    batch=_timestamp_type,
+    needs=("timestamp_type", "magic"),
+    make=_timestamp_type_array,
+)
 _HEAD: Final = (
-    LogColumn("magic", pa.int32(), batch=lambda p: p.batch.magic),
-    LogColumn("format", pa.string(), batch=lambda p: p.batch.format),
-    LogColumn("compression", pa.string(), batch=lambda p: p.batch.compression),
-    LogColumn("baseOffset", pa.int64(), batch=lambda p: p.batch.base_offset),
-    LogColumn("partitionLeaderEpoch", pa.int32(), batch=lambda p: p.batch.partition_leader_epoch),
-    LogColumn("producerId", pa.int64(), batch=lambda p: p.batch.producer_id),
-    LogColumn("producerEpoch", pa.int32(), batch=lambda p: p.batch.producer_epoch),
-    LogColumn("isTransactional", pa.bool_(), batch=lambda p: p.batch.is_transactional),
-    LogColumn("isControl", pa.bool_(), batch=lambda p: p.batch.is_control),
+    _of_batch("magic", pa.int32(), "magic"),
+    _of_batch("format", pa.string(), "format"),
+    _of_batch("compression", pa.string(), "compression"),
+    _of_batch("baseOffset", pa.int64(), "base_offset"),
+    _of_batch("partitionLeaderEpoch", pa.int32(), "partition_leader_epoch"),
+    _of_batch("producerId", pa.int64(), "producer_id"),
+    _of_batch("producerEpoch", pa.int32(), "producer_epoch"),
+    _of_batch("isTransactional", pa.bool_(), "is_transactional"),
+    _of_batch("isControl", pa.bool_(), "is_control"),
 )
 
 RECORD_COLUMNS: Final = (
-    LogColumn("key", pa.binary(), lambda p, records: [record.key for record in records]),
-    LogColumn("value", pa.binary(), lambda p, records: [record.value for record in records]),
-    _PLACE["topic"],
-    _PLACE["partition"],
-    LogColumn("offset", pa.int64(), lambda p, records: [record.offset for record in records]),
-    LogColumn("timestamp", TIMESTAMP, lambda p, records: [_micros(record.timestamp) for record in records]),
-    LogColumn("timestampType", pa.int32(), batch=_timestamp_type),
-    LogColumn("headers", HEADERS, lambda p, records: [_headers(record) for record in records]),
-    LogColumn("tombstone", pa.bool_(), lambda p, records: [record.is_tombstone for record in records]),
+    _of_record("key", pa.binary(), "key"),
+    _of_record("value", pa.binary(), "value"),
+    *_SPLIT,
+    _of_record("offset", pa.int64(), "offset"),
+    LogColumn(
+        "timestamp",
+        TIMESTAMP,
+        lambda p, records: [_micros(record.timestamp) for record in records],
+        needs=("timestamp",),
+        make=_micros_array,
+    ),
+    _TIMESTAMP_TYPE,
+    LogColumn(
+        "headers",
+        HEADERS,
+        lambda p, records: [_headers(record) for record in records],
+        needs=("headers",),
+        make=_header_array,
+    ),
+    _of_record("tombstone", pa.bool_(), "is_tombstone", "tombstone"),
     *_HEAD,
-    LogColumn("sequence", pa.int32(), _sequences),
-    _PLACE["file"],
-    _PLACE["position"],
+    LogColumn(
+        "sequence",
+        pa.int32(),
+        _sequences,
+        needs=("base_sequence", "offset", "base_offset"),
+        make=_sequence_array,
+    ),
+    *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
 """With level=record."""
 
 BATCH_COLUMNS: Final = (
-    _PLACE["topic"],
-    _PLACE["partition"],
+    *_SPLIT,
     *_HEAD,
-    LogColumn("lastOffset", pa.int64(), batch=lambda p: p.batch.last_offset),
-    LogColumn("baseSequence", pa.int32(), batch=lambda p: p.batch.base_sequence),
-    LogColumn("count", pa.int32(), batch=lambda p: p.batch.count),
+    _of_batch("lastOffset", pa.int64(), "last_offset"),
+    _of_batch("baseSequence", pa.int32(), "base_sequence"),
+    _of_batch("count", pa.int32(), "count"),
     LogColumn("baseTimestamp", TIMESTAMP, batch=lambda p: _micros(p.batch.base_timestamp)),
     LogColumn("maxTimestamp", TIMESTAMP, batch=lambda p: _micros(p.batch.max_timestamp)),
-    LogColumn("timestampType", pa.int32(), batch=_timestamp_type),
+    _TIMESTAMP_TYPE,
     LogColumn("deleteHorizon", TIMESTAMP, batch=lambda p: _micros(_horizon(p.batch))),
-    LogColumn("sizeInBytes", pa.int32(), batch=lambda p: p.batch.size),
-    LogColumn("crc", pa.int64(), batch=lambda p: p.batch.crc),
-    _PLACE["file"],
-    _PLACE["position"],
+    _of_batch("sizeInBytes", pa.int32(), "size"),
+    _of_batch("crc", pa.int64(), "crc"),
+    *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""With level=batch: a row for each batch, or outermost message of the older formats."""
-
-
-def _horizon(batch: RecordBatch) -> int:
-    horizon = batch.delete_horizon_ms
-    return -1 if horizon is None else horizon
+"""With level=batch: a row for each batch, or outermost message of the older formats. All are made of objects."""
 
 
 class Builder:

@@ -7,7 +7,6 @@ comes later in the file, it is damage, and no end.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment
@@ -15,7 +14,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Place, Scan
 
-__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segment_ends"]
+__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "segment_ends"]
 
 
 class LogEnd(NamedTuple):
@@ -27,11 +26,6 @@ class LogEnd(NamedTuple):
     """In the last segment."""
     rest: int
     """Bytes of the last segment behind its last batch: to be written yet, or zeros."""
-
-
-def log_end(folder: Path, format: Any = "auto") -> LogEnd | None:
-    """Where the log in a partition's folder ends; None where there is none. Raises LogError."""
-    return end_of(Partition(folder), format) if folder.is_dir() else None
 
 
 def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:

@@ -5,8 +5,8 @@ batches, transactions that were aborted, and files that are only partly here are
 read batch by batch (`batches`, `rows`), and mean the same.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute
@@ -14,9 +14,8 @@ import pyarrow.compute
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
 from tagwire.message.engines import engine
-from tagwire.text_format import plain
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.column_table import HEADERS, MOST_MILLISECONDS, TIMESTAMP, record_places
+from tagwire_spark.log_read.column_table import RECORD_COLUMNS, SplitPlace, record_places
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 
@@ -24,14 +23,7 @@ __all__ = ["goes_natively", "native_rows"]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
-Columns = dict[str, Any]
-
-
-class NativeColumn(NamedTuple):
-    """A column of the source: the columns of the log that it needs, and how it is made of them."""
-
-    needs: tuple[str, ...]
-    make: Callable[[Columns, Split], Any]
+_COLUMNS: Final = {column.name: column for column in RECORD_COLUMNS}
 
 
 def goes_natively(split: Split, query: LogQuery) -> bool:
@@ -47,6 +39,7 @@ def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema
     needed = dict.fromkeys(need for name in names for need in _COLUMNS[name].needs)
     needed |= dict.fromkeys(_needed_by_filters(split, query))
     cut_off = query.partial and split.is_last
+    place = SplitPlace.of(split)
     arrays = arrays_between(
         scan, list(needed) or ["offset"], position, split.end, split.first_offset, query.formats, cut_off=cut_off
     )
@@ -57,17 +50,16 @@ def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema
         wanted = _filtered(batch, split, query)
         if wanted.num_rows:
             columns = {name: wanted.column(name) for name in needed}
-            columns["rows"] = wanted.num_rows
-            yield _made(columns, split, query, schema, names)
+            made = {name: _COLUMNS[name].array(columns, wanted.num_rows, place) for name in names}
+            yield _rows(made, wanted.num_rows, split, query, schema)
 
 
-def _made(columns: Columns, split: Split, query: LogQuery, schema: Any, names: list[str]) -> Any:
-    made = {name: _COLUMNS[name].make(columns, split) for name in names}
+def _rows(made: dict[str, Any], count: int, split: Split, query: LogQuery, schema: Any) -> Any:
     if "message" in schema.names:
         assert query.message is not None
         made["message"] = query.message.decode(made["value"], place=record_places(split.file, made["offset"]))
     if not schema.names:  # count() may need no column at all
-        nothing = pa.Array.from_buffers(pa.struct([]), columns["rows"], [None], children=[])
+        nothing = pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
         return pa.RecordBatch.from_struct_array(nothing)
     return asked_batch(made, schema, split.file)
 
@@ -100,83 +92,3 @@ def _filtered(batch: Any, split: Split, query: LogQuery) -> Any:
     for mask in keep[1:]:
         keep[0] = pc.and_(keep[0], mask)
     return batch.filter(keep[0]) if keep else batch
-
-
-# ---------------------------------------------------------------- columns
-
-
-def _same(name: str) -> NativeColumn:
-    return NativeColumn((name,), lambda columns, split: columns[name])
-
-
-def _words(name: str) -> NativeColumn:
-    return NativeColumn((name,), lambda columns, split: columns[name].dictionary_decode())
-
-
-def _constant(type: Any, value: Callable[[Split], Any]) -> NativeColumn:
-    return NativeColumn((), lambda columns, split: pa.repeat(pa.scalar(value(split), type), columns["rows"]))
-
-
-def _times(columns: Columns, split: Split) -> Any:
-    times = columns["timestamp"]
-    try:
-        return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # as in column_table: none for what is beyond
-        number = pc.cast(times, pa.int64())
-        fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
-        return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
-
-
-def _timestamp_types(columns: Columns, split: Split) -> Any:
-    found = columns["timestamp_type"]
-    numbers = pa.array([{"create": 0, "append": 1}[word] for word in found.dictionary.to_pylist()], pa.int32())
-    types = numbers.take(found.indices)
-    if not types.null_count:
-        return types
-    none = pc.if_else(pc.equal(columns["magic"], 0), pa.scalar(-1, pa.int32()), pa.scalar(0, pa.int32()))
-    return pc.coalesce(types, none)
-
-
-def _headers(columns: Columns, split: Split) -> Any:
-    """Null where there are none, and keys as text."""
-    found = columns["headers"]
-    items = found.flatten()
-    pairs = pa.StructArray.from_arrays(
-        [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
-    )
-    empty = pc.equal(pc.list_value_length(found), 0)
-    lengths = pc.list_value_length(found)
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
-    return pa.ListArray.from_arrays(offsets, pairs, type=HEADERS, mask=empty)
-
-
-def _sequences(columns: Columns, split: Split) -> Any:
-    first = columns["base_sequence"].cast(pa.int64())
-    behind = pc.add(first, pc.subtract(columns["offset"], columns["base_offset"]))
-    numbers = pc.bit_wise_and(behind, 0x7FFFFFFF)
-    return pc.if_else(pc.less(first, 0), pa.scalar(-1, pa.int64()), numbers).cast(pa.int32())
-
-
-_COLUMNS: Final = {
-    "key": _same("key"),
-    "value": _same("value"),
-    "topic": _constant(pa.string(), lambda split: plain(split.topic)),
-    "partition": _constant(pa.int32(), lambda split: split.partition),
-    "offset": _same("offset"),
-    "timestamp": NativeColumn(("timestamp",), _times),
-    "timestampType": NativeColumn(("timestamp_type", "magic"), _timestamp_types),
-    "headers": NativeColumn(("headers",), _headers),
-    "tombstone": _same("tombstone"),
-    "magic": _same("magic"),
-    "format": _words("format"),
-    "compression": _words("compression"),
-    "baseOffset": _same("base_offset"),
-    "partitionLeaderEpoch": _same("partition_leader_epoch"),
-    "producerId": _same("producer_id"),
-    "producerEpoch": _same("producer_epoch"),
-    "isTransactional": _same("is_transactional"),
-    "isControl": _same("is_control"),
-    "sequence": NativeColumn(("base_sequence", "offset", "base_offset"), _sequences),
-    "file": _constant(pa.string(), lambda split: plain(split.file)),
-    "position": _same("position"),
-}

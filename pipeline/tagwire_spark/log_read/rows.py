@@ -10,12 +10,18 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.log.damage import Damage, Found
 from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.records import Record
-from tagwire.text_format import plain
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import asked_batch
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.log_read.batches import begun_scan, split_pieces
-from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, BatchPlace, Builder, record_places
+from tagwire_spark.log_read.column_table import (
+    BATCH_COLUMNS,
+    RECORD_COLUMNS,
+    BatchPlace,
+    Builder,
+    SplitPlace,
+    record_places,
+)
 from tagwire_spark.log_read.native_rows import goes_natively, native_rows
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
@@ -82,7 +88,7 @@ class _Rows:
         names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
-        self.topic, self.file = plain(split.topic), plain(split.file)
+        self.place = SplitPlace.of(split)
         self.bytes = 0
 
     def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
@@ -98,7 +104,7 @@ class _Rows:
             return
         if query.first_timestamp is not None and batch.max_timestamp < query.first_timestamp:
             return
-        place = BatchPlace(batch, self.topic, split.partition, self.file, piece.position)
+        place = BatchPlace(batch, self.place, piece.position)
         if query.by_batch:
             self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
         else:
@@ -119,7 +125,7 @@ class _Rows:
                     records = []
                     yield from self.rest()
         except DecodeError as error:
-            fault = error if isinstance(error, LogError) else placed(error, place.file, "TWL105", place.position)
+            fault = error if isinstance(error, LogError) else placed(error, self.place.file, "TWL105", place.position)
             if not self.query.permissive:
                 raise fault from None
         self.builder.add(place, records)
@@ -136,9 +142,7 @@ class _Rows:
 
     def _error_row(self, position: int, error: TagwireError) -> dict[str, Any]:
         return {
-            "topic": self.topic,
-            "partition": self.split.partition,
-            "file": self.file,
+            **self.place._asdict(),
             "position": position,
             "_error": described(error),
         }
@@ -151,10 +155,10 @@ class _Rows:
         arrays = self.builder.arrays()
         if _MESSAGE in self.schema.names:
             assert self.query.message is not None
-            places = record_places(self.file, arrays["offset"])
+            places = record_places(self.place.file, arrays["offset"])
             arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
         count = self.builder.rows
         self.builder.clear()
         if not self.schema.names:  # count() may need no column at all
             return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
-        return (asked_batch(arrays, self.schema, self.file),)
+        return (asked_batch(arrays, self.schema, self.place.file),)

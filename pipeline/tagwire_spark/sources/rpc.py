@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import plain
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, find_registry, message_class
@@ -80,7 +81,7 @@ def rpc_query(options: Any) -> RpcQuery:
         raise invalid("Option body is struct, and structs differ by API; option api must say which.")
     structs = None
     if body == "struct":
-        codec = {"mode": "PERMISSIVE", "package": package or "tagwire_messages", "strict": read.text("strict", "true")}
+        codec = {"mode": "PERMISSIVE", "package": package or KAFKA_MESSAGES, "strict": read.text("strict", "true")}
         if read.has("versions"):
             codec["versions"] = read.text("versions")
         request, response = (decoding(f"{api}{kind}", None, codec, None) for kind in ("Request", "Response"))

@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from tagwire.wire.checksums import checksum
+from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 __all__ = ["Line", "refit"]
 
-_FIXED: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4}
-_WITH_LENGTH: Final = {"string": "int16", "bytes": "int32", "records": "int32"}
+_FIXED: Final = {name: row.width for name, row in WIRE_TYPES.items() if row.family == "integer"}
+_WITH_LENGTH: Final = {
+    name: "int16" if row.family == "text" else "int32" for name, row in WIRE_TYPES.items() if not row.is_fixed
+}
+"""Types with a length before their bytes, each with the type that the length has where lines do not name it."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 

@@ -2,7 +2,7 @@
 
 A row says where a span is, of what kind, and how many rows are inside it; rows
 stand in the order of their first bytes. Paths, types and values are worked out
-when a node is looked at (`tagwire.explain.trace.Node`), so that a trace of a megabyte
+when a node is looked at (`tagwire.explain.nodes.Node`), so that a trace of a megabyte
 takes a few megabytes. The native engine writes the same rows
 (`_native/spans.h`); it leaves out the elements of arrays of a fixed width,
 which the row of the array tells.
@@ -17,20 +17,20 @@ from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested
 from tagwire.layout.parts import Bits
 from tagwire.wire.types import WireType
 
-__all__ = ["NULL", "OPEN", "Kind", "Opened", "Recorder", "Row", "Spans", "kinds_of"]
+__all__ = ["NULL", "OPEN", "Opened", "SpanKind", "SpanRecorder", "SpanRow", "Spans", "kinds_of"]
 
 _ROW: Final = Struct("=qqiiii")
 _PLACE: Final = Struct("=qq")
 _AFTER: Final = Struct("=28xi")
 NULL: Final = -1
-"""What `Row.value` says where there is none."""
+"""What `SpanRow.value` says where there is none."""
 OPEN: Final = -1
-"""What `Row.after` says where a fault is inside."""
+"""What `SpanRow.after` says where a fault is inside."""
 _LEAVES: Final = (Fixed, Varint, Sized, Extent, Count, Checksum)
 _INT32: Final = range(-(1 << 31), 1 << 31)
 
 
-class Row(NamedTuple):
+class SpanRow(NamedTuple):
     """A span, as `tw_span` in spans.h has it."""
 
     offset: int
@@ -44,7 +44,7 @@ class Row(NamedTuple):
     """The row behind all that are inside this one."""
 
 
-class Kind:
+class SpanKind:
     """What spans have in common that are read by the same part of a layout."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
@@ -77,19 +77,19 @@ class Kind:
         return (self.name != "") + self.is_indexed
 
 
-def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Kind]:
+def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
     """The kinds of spans by the numbers that the native engine gives them: see spans.h."""
     kinds = [
-        Kind(str(layout), "", is_struct=True),
-        Kind("tagged fields", ""),
-        Kind("optional fields", ""),
-        Kind("tag", "unknown_tags", is_indexed=True, is_tag=True),
-        Kind("raw bytes", ""),
+        SpanKind(str(layout), "", is_struct=True),
+        SpanKind("tagged fields", ""),
+        SpanKind("optional fields", ""),
+        SpanKind("tag", "unknown_tags", is_indexed=True, is_tag=True),
+        SpanKind("raw bytes", ""),
     ]
     for name, type in types:
-        kinds.append(Kind(type, name or "", is_indexed=name is None))
-        kinds.append(Kind("tag", name or "", is_tag=True))
-        kinds.append(Kind(type, ""))
+        kinds.append(SpanKind(type, name or "", is_indexed=name is None))
+        kinds.append(SpanKind("tag", name or "", is_tag=True))
+        kinds.append(SpanKind(type, ""))
     return kinds
 
 
@@ -110,7 +110,7 @@ class Spans:
         self.begin = 0
         """Where `data` begins in what it is a part of."""
         self.rows = bytearray()
-        self.kinds: list[Kind] = []
+        self.kinds: list[SpanKind] = []
         self.odd: dict[int, Any] = {}
         """By row: what no number says."""
         self.unpacked: dict[int, bytes] = {}
@@ -119,14 +119,14 @@ class Spans:
         """By row: what the bits of its value are called."""
         self.opened: dict[int, Opened] = {}
         """By row: what was put there after the trace was made."""
-        self._elements: dict[int, Kind] = {}
+        self._elements: dict[int, SpanKind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 
     def __len__(self) -> int:
         return len(self.rows) // _ROW.size
 
-    def __getitem__(self, row: int) -> Row:
-        return Row._make(_ROW.unpack_from(self.rows, row * _ROW.size))
+    def __getitem__(self, row: int) -> SpanRow:
+        return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def add(self, offset: int, kind: int, step: int) -> int:
         """Add the row of a span that begins; give its number."""
@@ -165,21 +165,21 @@ class Spans:
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
         """One span of bytes that nobody reads, and what they are."""
         spans = cls(data)
-        kind = Kind(what, "")
+        kind = SpanKind(what, "")
         kind.is_leaf = True
         spans.kinds.append(kind)
         spans.set(spans.add(0, 0, 0), length=len(data), after=1)
         return spans
 
-    def element_kind(self, array: Kind) -> Kind:
+    def element_kind(self, array: SpanKind) -> SpanKind:
         """The kind of the elements of an array, which have no rows."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
-            found = self._elements[id(array)] = Kind(array.type.element, "", is_indexed=True)
+            found = self._elements[id(array)] = SpanKind(array.type.element, "", is_indexed=True)
         return found
 
-    def value(self, kind: Kind, start: int, end: int, data: bytes) -> Any:
+    def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
         """The value of a leaf, from its bytes."""
         if kind.wire is not None:
             return int.from_bytes(data[start:end], "big", signed=kind.wire.low < 0)
@@ -195,7 +195,7 @@ _NO_LAYOUT: Any = None
 """What bytes are read by that were read before: it would only name them in errors."""
 
 
-class Recorder:
+class SpanRecorder:
     """Writes the rows of what a reader reports. Spans nest in the order of the calls."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
@@ -225,7 +225,7 @@ class Recorder:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = len(self.spans.kinds)
-            self.spans.kinds.append(Kind(what, name, is_indexed=is_indexed, is_tag=what == "tag"))
+            self.spans.kinds.append(SpanKind(what, name, is_indexed=is_indexed, is_tag=what == "tag"))
         return known
 
     def note(self, value: Any) -> None:

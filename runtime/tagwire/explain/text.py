@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tagwire.errors import TagwireError
-from tagwire.explain.trace import Node, Trace
+from tagwire.explain.nodes import Node
+from tagwire.explain.trace import Trace
 from tagwire.layout.parts import words_of_bits
 from tagwire.text_format import shown
 

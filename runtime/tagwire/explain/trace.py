@@ -4,26 +4,20 @@ A trace is what `LayoutReader` saw: the reader opens a span where something
 begins, notes what it holds, and closes it where it ends. The native engine
 writes the same spans in a walk of its own; where that stops at a fault, the
 reader goes on from there. Spans are rows of numbers (`tagwire.explain.spans`), and
-nodes are made of them when somebody looks. Nothing here decodes; so a trace
-can't disagree with the error places or with lenient reading.
-
-Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
-before its first child (a count, a null marker, a tag and its size) and those
-behind its last (the byte that ends an optional buffer), so that each byte of
-the input belongs to exactly one node. Where bytes are packed, their node owns
-them all, and its children are places in what they unpack to (`Node.unpacked`).
+nodes (`tagwire.explain.nodes`) are made of them when somebody looks. Nothing here
+decodes; so a trace can't disagree with the error places or with lenient reading.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
-from tagwire.explain.spans import NULL, OPEN, Kind, Opened, Recorder, Spans, kinds_of
+from tagwire.explain.nodes import Node
+from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
 from tagwire.interpreter.fault_places import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
-from tagwire.layout.parts import Bits, named_bits
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
 from tagwire.wire.buffers import as_bytes
@@ -32,192 +26,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Node", "Trace", "bytes_node", "trace", "trace_request", "trace_response"]
-
-
-_NOT_READ: Final = object()
-
-
-class Node:
-    """Something that was read: a message, a field, an element, a tag section, a tagged field."""
-
-    __slots__ = (
-        "_begin",
-        "_children",
-        "_data",
-        "_kind",
-        "_number",
-        "_row",
-        "_spans",
-        "_stop",
-        "_value",
-        "complete",
-        "length",
-        "offset",
-        "path",
-        "type",
-    )
-
-    def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
-        number = spans[row]
-        self._place(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
-        self.path = self._kind.path(around, number.step)
-        """`topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
-        self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
-        """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
-        self.complete = number.after != OPEN
-        """False where the fault was inside; then `length` ends at the fault."""
-        self._stop = len(spans) if number.after == OPEN else number.after
-
-    def _place(self, spans: Spans, row: int, data: bytes, kind: Kind, number: int, offset: int, length: int) -> None:
-        self._spans = spans
-        self._row = row
-        self._data = data
-        self._kind = kind
-        self._number = number
-        self._children: list[Node] | None = None
-        self._value: Any = _NOT_READ
-        self._begin = offset
-        self.offset = offset + (spans.begin if data is spans.data else 0)
-        self.length = length
-
-    @property
-    def value(self) -> Any:
-        """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
-
-        Of records that were opened, the number of batches.
-        """
-        if self._spans.opened and self._row in self._spans.opened:
-            return self._spans.opened[self._row].number
-        if self._value is _NOT_READ:
-            self._value = self._read()
-        return self._value
-
-    def _read(self) -> Any:
-        if self._kind.is_leaf:
-            end = self._begin + self.length
-            return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
-        if self._row in self._spans.odd:
-            return self._spans.odd[self._row]
-        if self._number < 0:
-            return None
-        return True if self._kind.is_struct else self._number
-
-    @property
-    def children(self) -> "list[Node]":
-        """What is in it, in the order of the bytes; nodes are made when they are looked at."""
-        if self._children is None:
-            self._children = list(self.parts())
-        return self._children
-
-    def parts(self) -> Iterator["Node"]:
-        """As `children`, each made when it is come to, and not kept."""
-        if self._row in self._spans.opened:
-            yield from self._spans.opened[self._row].nodes
-            return
-        if self._row + 1 < self._stop:
-            data = self._data if self.unpacked is None else self.unpacked
-            for row in self._spans.inside(self._row, self._stop):
-                yield Node(self._spans, row, self.path, data)
-        elif self._are_alike:
-            yield from map(self._element, range(self._number))
-
-    @property
-    def _are_alike(self) -> bool:
-        """Whether these are elements of a fixed width, which have no rows."""
-        return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
-
-    def _element(self, index: int) -> "Node":
-        kind = self._spans.element_kind(self._kind)
-        node = Node.__new__(Node)
-        begin = self._begin + self.length - (self._number - index) * self._kind.width
-        node._place(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
-        node.path = f"{self.path}[{index}]"
-        node.type = kind.text
-        node.complete = True
-        node._stop = 0
-        return node
-
-    @property
-    def unpacked(self) -> bytes | None:
-        """What the bytes of this node unpack to, where they are packed; its children are places in that."""
-        return self._spans.unpacked.get(self._row)
-
-    @property
-    def bits(self) -> "tuple[Bits, ...]":
-        """The named bits of the value, where it has some."""
-        return self._spans.bits.get(self._row, ())
-
-    def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
-        self._spans.opened[self._row] = Opened(count, tuple(nodes))
-        self._children = None
-
-    def moved(self, begin: int, path: str) -> "Node":
-        """The root of a trace of its own, as a part of another whose bytes begin at `begin`, with its path there."""
-        self._spans.begin = begin
-        return Node(self._spans, self._row, path, self._data)
-
-    @property
-    def end(self) -> int:
-        """The offset of the byte behind it."""
-        return self.offset + self.length
-
-    @property
-    def header_length(self) -> int:
-        """Bytes before the first child; all of them where there is none."""
-        first = next(self.parts(), None)
-        return self.length if first is None or self.unpacked is not None else first.offset - self.offset
-
-    @property
-    def trailer_length(self) -> int:
-        """Bytes behind the last child."""
-        if self._row in self._spans.opened:
-            nodes = self._spans.opened[self._row].nodes
-            return self.end - nodes[-1].end if nodes else 0
-        if self.unpacked is not None or self._are_alike:
-            return 0
-        end = self._begin + self.length
-        last = max(self._spans.inside(self._row, self._stop), default=None)
-        return 0 if last is None else end - self._spans.end(last)
-
-    def walk(self) -> Iterator["Node"]:
-        """This node and all in it, in the order of their bytes."""
-        yield self
-        for child in self.parts():
-            yield from child.walk()
-
-    def to_json(self) -> dict[str, Any]:
-        """Path, type, offset, length, value, named bits and children as JSON-able values."""
-        return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
-
-    def facts(self) -> dict[str, Any]:
-        """What `to_json` has but for the children."""
-        from tagwire.message.json import json_value
-
-        unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
-        bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
-        return {
-            "path": self.path,
-            "type": self.type,
-            "offset": self.offset,
-            "length": self.length,
-            "value": json_value(self.value),
-            **bits,
-            **unpacked,
-        }
-
-    def __eq__(self, other: object) -> bool:
-        """Whether it is the same place of the same trace."""
-        if not isinstance(other, Node):
-            return NotImplemented
-        return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
-
-    def __hash__(self) -> int:
-        return hash((id(self._spans), self._row, self.path))
-
-    def __repr__(self) -> str:
-        return f"<{self.path or 'message'}: {self.type}, bytes {self.offset} to {self.end}>"
+__all__ = ["Trace", "trace", "trace_request", "trace_response"]
 
 
 class Trace:
@@ -290,11 +99,6 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<trace of {self.root.type}: {len(self.data)} bytes{', with a fault' if self.error else ''}>"
-
-
-def bytes_node(data: bytes, what: str) -> Node:
-    """Bytes that nobody reads, as a trace of their own; `what` is shown as their type."""
-    return Node(Spans.of_bytes(data, what), 0, "", data)
 
 
 def trace(
@@ -395,7 +199,7 @@ class _Session:
         self.strict = strict
         self.limits = limits
         self.spans = Spans(data)
-        self.recorder = Recorder(self.spans)
+        self.recorder = SpanRecorder(self.spans)
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []

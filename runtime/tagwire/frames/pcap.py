@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.extras import required
-from tagwire.frames.tcp_frames import DirectionFrames, Loss, RequestHeads, ResponseHeads
+from tagwire.frames.tcp_frames import DirectionFrames, LostBytes, RequestHeads, ResponseHeads
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -85,7 +85,7 @@ class _Direction:
         self._waiting_bytes = self._count = 0
         self._time = 0.0
 
-    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | Loss, float]]:
+    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
         """What is complete with this segment."""
         if not data:
             return
@@ -103,14 +103,14 @@ class _Direction:
         while len(self._waiting) > _WAITING or self._waiting_bytes > _WAITING_BYTES:
             yield from self._jump()
 
-    def close(self) -> Iterator[tuple[bytes | Loss, float]]:
+    def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
         """What is behind gaps that nothing fills any more."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
             yield each, self._time
 
-    def _ready(self) -> Iterator[tuple[bytes | Loss, float]]:
+    def _ready(self) -> Iterator[tuple[bytes | LostBytes, float]]:
         """What is complete with the segments that have nothing missing before them."""
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
@@ -123,7 +123,7 @@ class _Direction:
                 for each in self._frames.feed(new):
                     yield each, self._time
 
-    def _jump(self) -> Iterator[tuple[bytes | Loss, float]]:
+    def _jump(self) -> Iterator[tuple[bytes | LostBytes, float]]:
         """Over a gap, to the first segment that waits behind it."""
         assert self._next is not None
         first = self._waiting[0][0]
@@ -163,10 +163,10 @@ class _Connection:
             yield from self._events(side.close(), is_request=is_request)
 
     def _events(
-        self, found: Iterator[tuple[bytes | Loss, float]], *, is_request: bool
+        self, found: Iterator[tuple[bytes | LostBytes, float]], *, is_request: bool
     ) -> Iterator[NetworkFrame | NetworkGap]:
         for each, time in found:
-            if isinstance(each, Loss):
+            if isinstance(each, LostBytes):
                 yield NetworkGap(self._name, is_request, *each, time)
             else:
                 yield NetworkFrame(self._name, is_request, each, time)

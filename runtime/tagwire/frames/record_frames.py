@@ -21,15 +21,24 @@ from tagwire.frames.registry import Registry, read_rest
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
-from tagwire.limits import Limits
 from tagwire.wire.buffers import as_bytes, held
 from tagwire.wire.types import WIRE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Any, Final, TypedDict
 
+    from tagwire.limits import Limits
     from tagwire.message.base import Message
+
+    class DecodeOptions(TypedDict):
+        """How bytes are read, as `Message.decode` takes it: a plain dict, since `typing` loads slowly."""
+
+        strict: bool
+        views: bool
+        limits: Limits
+        gc: bool
+
 
 __all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_record", "encode_record"]
 
@@ -72,9 +81,7 @@ def encode_record(message: Message, version: int) -> bytes:
     raise EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 
-def decode_record(
-    registry: Registry, data: Any, log: str, key: Any, *, strict: bool, views: bool, limits: Limits, gc: bool
-) -> Frame:
+def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
     """The record of a log; `Frame.header` is None.
 
     In the coordinator logs ("group", "transaction", "share") `data` is a key
@@ -84,7 +91,7 @@ def decode_record(
     there are no tombstones), UnsupportedVersionError, and TagwireError for a
     log that there is not.
     """
-    record = _Record(registry, data, log, strict, views, limits, gc)
+    record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:
         return record.metadata()
     if log not in COORDINATOR_LOGS:
@@ -95,7 +102,7 @@ def decode_record(
     if key is None:
         return record.key()
     if isinstance(key, bytes | bytearray | memoryview):
-        key = decode_record(registry, key, log, None, strict=strict, views=False, limits=limits, gc=gc).message
+        key = decode_record(registry, key, log, None, {**options, "views": False}).message
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.text_format import shown
 
@@ -108,16 +115,11 @@ def decode_record(
 class _Record:
     """One record's bytes, and how to read them."""
 
-    def __init__(
-        self, registry: Registry, data: Any, log: str, strict: bool, views: bool, limits: Limits, gc: bool
-    ) -> None:
+    def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry
-        self.data = data if data is None else held(data) if views else as_bytes(data)
+        self.data = data if data is None else held(data) if options["views"] else as_bytes(data)
         self.log = log
-        self.strict = strict
-        self.views = views
-        self.limits = limits
-        self.gc = gc
+        self.options = options
 
     def key(self) -> Frame:
         frame, start = self.read(_KEY)
@@ -140,7 +142,7 @@ class _Record:
         """The bytes before the body, and where it begins."""
         if self.data is None:
             raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
-        reader = LayoutReader(layout, as_bytes(self.data), strict=self.strict, limits=self.limits)
+        reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])
         return reader.message(whole=False), reader.pos
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
@@ -159,9 +161,7 @@ class _Record:
     def body(self, cls: type[Message], version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
-        how: dict[str, Any] = {"strict": self.strict, "views": self.views, "limits": self.limits, "gc": self.gc}
-        message = read_rest(cls, self.data, version, start, **how)
-        return Frame(None, message, version)
+        return Frame(None, read_rest(cls, self.data, version, start, **self.options), version)
 
     def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:
         return DecodeError(

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
+from tagwire.frames.frame_headers import check_class, check_header, check_kind, made_header, refuse_both
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.wire.buffers import as_bytes, held
 
@@ -185,16 +186,16 @@ class Registry:
         `correlation_id` (0 if not given) and `client_id` (None is written as null).
         Raises EncodeError, also for a header that names another API or version.
         """
-        _check_kind(message, version, "request")
+        check_kind(message, version, "request")
         header_version = message.header_version(version)
         if header is None:
             fields = {"request_api_key": message.API_KEY, "request_api_version": version}
             ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
-            header = _header(message, version, self.request_header, fields, **ids)
+            header = made_header(message, version, self.request_header, fields, **ids)
         else:
-            _refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
-            _check_class(message, version, header, self.request_header)
-            _check_header(message, version, header)
+            refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
+            check_class(message, version, header, self.request_header)
+            check_header(message, version, header)
         return header.encode(header_version) + message.encode(version)
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
@@ -271,13 +272,13 @@ class Registry:
         Either `header`, which keeps its unknown tags, or `correlation_id` (0 if
         not given). Raises EncodeError.
         """
-        _check_kind(message, version, "response")
+        check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
-            header = _header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
+            header = made_header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
         else:
-            _refuse_both(message, version, correlation_id=correlation_id)
-            _check_class(message, version, header, self.response_header)
+            refuse_both(message, version, correlation_id=correlation_id)
+            check_class(message, version, header, self.response_header)
         return header.encode(header_version) + message.encode(version)
 
     def decode_response(
@@ -346,7 +347,7 @@ class Registry:
         """A record of a log, one of "group", "transaction", "share", "cluster", "remote-log": see `record_frames`."""
         from tagwire.frames.record_frames import decode_record
 
-        return decode_record(self, data, log, key, strict=strict, views=views, limits=limits, gc=gc)
+        return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
 
 
 def read_rest(
@@ -364,52 +365,6 @@ def read_rest(
 def _scope(kind: str, component: str) -> str:
     """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
     return "" if kind in ("request", "response") else component
-
-
-def _header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """A header of these fields; that of a protocol of one's own may lack the optional ones, unless they are given."""
-    for name, value in optional.items():
-        if name in cls.__slots__:
-            fields[name] = value
-        elif value:
-            raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
-    return cls(**fields)
-
-
-def _check_kind(message: Any, version: int, kind: str) -> None:
-    found = getattr(message, "KIND", None)
-    if found is None:
-        from tagwire.text_format import shown
-
-        raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
-    if found != kind:
-        raise _refusal(message, version, f"is a {found}, not a {kind}")
-
-
-def _check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
-    if not isinstance(header, expected):
-        raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
-
-
-def _check_header(message: Message, version: int, header: Any) -> None:
-    facts = (
-        ("request_api_key", "API key", header.request_api_key, message.API_KEY),
-        ("request_api_version", "version", header.request_api_version, version),
-    )
-    for path, what, stated, actual in facts:
-        if stated != actual:
-            reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
-            raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
-
-
-def _refuse_both(message: Message, version: int, **fields: object) -> None:
-    for name, value in fields.items():
-        if value is not None:
-            raise _refusal(message, version, f"both header and {name} are given; the header holds the {name}")
-
-
-def _refusal(message: Message, version: int, reason: str) -> EncodeError:
-    return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 
 def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:

@@ -4,7 +4,7 @@ Sizes lead from frame to frame as long as no byte is missing. Behind a gap the
 size of the frame that it damaged may still say where the next one begins. Else
 the next frame is searched for: a size, behind it a head that a request or a
 response of this connection can have, and behind the frame either another such
-head or the end of a segment. What is left out is reported as a `Loss`.
+head or the end of a segment. What is left out is reported as a `LostBytes`.
 
 The search looks at each byte once, and keeps no more than a frame may hold.
 """
@@ -20,7 +20,7 @@ from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["DirectionFrames", "Loss", "RequestHeads", "ResponseHeads"]
+__all__ = ["DirectionFrames", "LostBytes", "RequestHeads", "ResponseHeads"]
 
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
@@ -28,7 +28,7 @@ _VERSIONS: Final = 1 << 6
 """API keys and versions that a request may have where no registry says which there are."""
 
 
-class Loss(NamedTuple):
+class LostBytes(NamedTuple):
     """Bytes of a direction that are in no frame."""
 
     missing: int
@@ -199,7 +199,7 @@ class DirectionFrames:
         self._missing = self._skipped = 0
         self._reason = ""
 
-    def feed(self, data: bytes) -> Iterator[bytes | Loss]:
+    def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
         """The frames that are whole with these bytes."""
         if not self._is_start:
             self._is_start = True
@@ -216,7 +216,7 @@ class DirectionFrames:
             yield from self._told()
         yield from self._feed(data)
 
-    def miss(self, count: int) -> Iterator[bytes | Loss]:
+    def miss(self, count: int) -> Iterator[bytes | LostBytes]:
         """So many bytes are missing here; what is whole before them."""
         yield from self._settle()
         self._missing += count
@@ -234,7 +234,7 @@ class DirectionFrames:
             self._skip = None
             self._begin_search(self._reason)
 
-    def close(self) -> Iterator[bytes | Loss]:
+    def close(self) -> Iterator[bytes | LostBytes]:
         """No more bytes follow; what is left."""
         yield from self._settle()
         if self._search is not None:
@@ -244,7 +244,7 @@ class DirectionFrames:
             self._reason = self._reason or "the capture ends within a frame"
         yield from self._told()
 
-    def _feed(self, data: bytes | bytearray) -> Iterator[bytes | Loss]:
+    def _feed(self, data: bytes | bytearray) -> Iterator[bytes | LostBytes]:
         while data:
             if self._search is not None:
                 at = self._search.feed(data)
@@ -264,7 +264,7 @@ class DirectionFrames:
                 self._splitter = FrameSplitter()
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
-    def _settle(self) -> Iterator[bytes | Loss]:
+    def _settle(self) -> Iterator[bytes | LostBytes]:
         """Where frames are searched for, those that are whole though nothing stands behind them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
@@ -286,9 +286,9 @@ class DirectionFrames:
         self._search = None
         return search.data[at:]
 
-    def _told(self) -> Iterator[Loss]:
+    def _told(self) -> Iterator[LostBytes]:
         if self._missing or self._skipped:
-            yield Loss(self._missing, self._skipped, self._reason)
+            yield LostBytes(self._missing, self._skipped, self._reason)
         self._missing = self._skipped = 0
         self._reason = ""
 

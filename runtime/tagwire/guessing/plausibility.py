@@ -15,7 +15,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from tagwire.errors import TagwireError
-from tagwire.explain.trace import Node, Trace
+from tagwire.explain.nodes import Node
+from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
 __all__ = ["CHECKED", "cost_of"]

@@ -1,4 +1,4 @@
-"""What a reader by layout tells of its way: the calls that a trace is built from (`tagwire.explain.spans.Recorder`)."""
+"""What a reader by layout reports: `tagwire.explain.spans.SpanRecorder` makes traces of these calls."""
 
 from typing import TYPE_CHECKING, Any, Protocol
 

@@ -6,17 +6,15 @@ the same walk into a sink that only counts, so that a size and the bytes can't
 disagree.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from struct import error as struct_error
 from struct import pack
-from typing import Any, NoReturn
+from typing import Any
 
-from tagwire.errors import EncodeError
-from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.framed_cursor import key_of
 from tagwire.interpreter.reader import holds
+from tagwire.interpreter.value_walk import ValueWalk, differs
 from tagwire.layout import (
     Array,
     Checksum,
@@ -34,18 +32,14 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.text_format import near, shown
+from tagwire.text_format import shown
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
 from tagwire.wire.scalars import binary, uuid_bytes
 from tagwire.wire.types import WireType
-from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
-
-
-Sink = bytearray | ByteCount
 
 
 def encode(layout: Layout, value: Any) -> bytes:
@@ -62,27 +56,15 @@ def encoded_size(layout: Layout, value: Any) -> int:
     return len(out)
 
 
-class LayoutWriter:
+class LayoutWriter(ValueWalk):
     """One walk over one value. `sink` makes what bytes go to."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
-        self.layout = layout
+        super().__init__(layout)
         self.sink = sink
-        self.path: list[str | int] = []
-        self.scopes: tuple[dict[str, Any], ...] = ()
 
     def message(self, value: Any, out: Any) -> None:
         self.struct(self.layout.root, value, out)
-
-    def fail(self, reason: str) -> NoReturn:
-        """Raise the error for this field."""
-        raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
-
-    @contextmanager
-    def at(self, step: str | int) -> Generator[None, None, None]:
-        self.path.append(step)
-        yield
-        self.path.pop()  # not after an error: the path is its place
 
     # ------------------------------------------------------------ structs
 
@@ -92,35 +74,6 @@ class LayoutWriter:
         around, self.scopes = self.scopes, (*self.scopes, {})
         self.fields(struct, get, out)
         self.scopes = around
-
-    def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """How fields are taken from the value of a struct."""
-        if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
-                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
-            for name in _needed(struct):
-                if not hasattr(value, name):
-                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
-            return lambda name: getattr(value, name, None)
-        if not isinstance(value, Mapping):
-            self.fail(f"{shown(value)} is no mapping of field names to values")
-        defaults = {field.name: field for field in struct.values}
-        for name in value:
-            if name not in defaults and name != "unknown_tags" and name not in struct.framing:
-                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
-        return lambda name: value[name] if name in value else _default(defaults.get(name))
-
-    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
-        for field in struct.missing:
-            if not field.ignorable and differs(get(field.name), field.default_value()):
-                with self.at(field.name):
-                    self.fail(
-                        f"is {shown(get(field.name))}, which this version can't carry; "
-                        f"only the default, {shown(field.default_value())}, is possible here"
-                    )
-        if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
-            with self.at("unknown_tags"):
-                self.fail("this version has no tagged fields, so it can't carry unknown ones")
 
     def fields(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
         section = struct.section
@@ -363,16 +316,6 @@ class LayoutWriter:
         return [(tag, self.bytes(data)) for tag, data in unknown.items()]
 
 
-def differs(value: Any, default: Any) -> bool:
-    """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
-    if isinstance(default, tuple) and isinstance(value, tuple | list):
-        return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
-    try:
-        return bool(value != default)
-    except (AttributeError, TypeError, ValueError):
-        return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
-
-
 def _is_array(value: Any) -> bool:
     """Whether a value is a tuple or a list, whatever it says of itself."""
     return issubclass(type(value), (tuple, list))
@@ -386,29 +329,6 @@ def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     if any(isinstance(part, ByteCount) for part in covered):
         return bytes(4)
     return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
-
-
-def _unlike(found: type, wanted: type) -> str:
-    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
-    if found.__name__ != wanted.__name__:
-        return ""
-    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
-    if one != other:
-        return f"a {one} is no {other}"
-    return f"a {one} of another class of that name; a module that is loaded twice has two"
-
-
-def _needed(struct: StructLayout) -> Iterator[str]:
-    """The attributes that a version asks its values for: not those that it would drop anyway."""
-    if struct.has_tags:
-        yield "unknown_tags"
-    yield from (field.name for field in struct.missing if not field.ignorable)
-    yield from (field.name for field in struct.values)
-
-
-def _default(field: Item | None) -> Any:
-    """What a dict lacks: a field, or the unknown tags, which are none."""
-    return NO_TAGS if field is None else field.default_value()
 
 
 def _expected(wire: WireType) -> str:

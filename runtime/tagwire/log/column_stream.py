@@ -79,7 +79,7 @@ def columns(
     """
     formats = format_set(format, only=only)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
-    wanted = Wanted(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
+    wanted = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
     if payload is None:
         return LogColumns(path, root_column(level, columns, formats), wanted)
     if level == "batch":
@@ -96,7 +96,7 @@ def arrays_between(
     at the end as well. Raises LogError when the rows before it have been handed out.
     """
     formats = format_set(format)
-    way = Pass(root_column("record", columns, formats), Wanted(first_offset, formats))
+    way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
     way.rows.begin(plain(scan.file), start, first_offset)
     fault = None
     try:
@@ -109,8 +109,8 @@ def arrays_between(
         raise fault
 
 
-class Wanted(NamedTuple):
-    """What somebody wants of a log, but for the columns."""
+class ReadOptions(NamedTuple):
+    """How a log is read, but for the columns."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
@@ -129,7 +129,7 @@ class LogColumns:
     own with the same text.
     """
 
-    def __init__(self, path: str | Path, records: Column, wanted: Wanted, payload: Payload | None = None) -> None:
+    def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
         if wanted.errors not in _ERRORS:
             raise ColumnError(f"errors is {wanted.errors!r}; 'raise' or 'skip' was expected")
         self.path = Path(path)
@@ -195,7 +195,7 @@ class LogColumns:
 class Pass:
     """One way through the files of a log, and the rows on the way."""
 
-    def __init__(self, root: Column, wanted: Wanted) -> None:
+    def __init__(self, root: Column, wanted: ReadOptions) -> None:
         self.root = root
         self.wanted = wanted
         self.rows = _rows(root, wanted)
@@ -303,7 +303,7 @@ class _Window:
 # ---------------------------------------------------------------- who gathers rows
 
 
-def _rows(root: Column, wanted: Wanted) -> Any:
+def _rows(root: Column, wanted: ReadOptions) -> Any:
     """What gathers rows: the native loop, or where there is none for this, Python."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):

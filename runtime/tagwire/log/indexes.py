@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.log.archive import archive
+from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import LogLimitError, LogPathError, refuse
 
 __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
@@ -159,7 +159,7 @@ def read_transaction_index(path: Path) -> list[AbortedTransaction]:
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
     """Each entry with its place in the file. Raises LogError."""
     data = read_file(path, "TWL201")
-    aborted: Any = archive()["AbortedTxn"]
+    aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0
     while position < len(data):
         version = int.from_bytes(data[position : position + 2], "big", signed=True)

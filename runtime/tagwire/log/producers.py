@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.errors import DecodeError
-from tagwire.log.archive import archive
+from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import placed, refuse
 from tagwire.log.indexes import read_file
 from tagwire.wire.checksums import checksum
@@ -23,7 +23,7 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     Raises LogError.
     """
     data = read_file(path, _RULE)
-    cls: Any = archive()["ProducerSnapshot"]
+    cls: Any = kafka_messages()["ProducerSnapshot"]
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
     if len(data) < _CRC_END or version not in cls.VERSIONS:
         found = f"version {version}" if len(data) >= _CRC_END else f"{len(data)} bytes"

@@ -9,7 +9,7 @@ from struct import Struct
 from types import TracebackType
 from typing import Any, Final
 
-from tagwire.log.archive import archive
+from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
 from tagwire.log.names import segment_file
@@ -92,7 +92,7 @@ class SegmentWriter:
 
 
 def _entry(aborted: AbortedTransaction) -> bytes:
-    cls = archive()["AbortedTxn"]
+    cls = kafka_messages()["AbortedTxn"]
     version = cls.VERSIONS.highest
     return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
 

@@ -26,7 +26,8 @@ from uuid import UUID
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
-from tagwire.interpreter.writer import differs, encoded_size
+from tagwire.interpreter.value_walk import differs
+from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of

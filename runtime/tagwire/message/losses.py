@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
-from tagwire.interpreter.writer import LayoutWriter, differs
+from tagwire.interpreter.value_walk import differs
+from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions

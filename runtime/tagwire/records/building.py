@@ -14,18 +14,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.errors import EncodeError
-from tagwire.interpreter.framed_cursor import key_of
-from tagwire.interpreter.writer import LayoutWriter, encode
+from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout
 from tagwire.message.engines import DisagreementError
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import plain_records
 from tagwire.records.batch import RecordBatch, own_batch
+from tagwire.records.building_messages import build_messages
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
-from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
-from tagwire.records.record import Header, HeaderMap, Record
+from tagwire.records.record import Header, Record
+from tagwire.records.record_fields import put_headers_in_order, record_fields
 from tagwire.text_format import shown
 from tagwire.wire.compression import pack
 
@@ -175,7 +175,7 @@ class BatchBuilder:
     def build(self) -> RecordBatch:
         """The batch. Raises EncodeError, with the path of the record, for what the format can't carry."""
         self.check()
-        return self.batch() if self.format.records is not None else self.messages()
+        return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
         """As `extend` and `build`, but some thousand records are objects at a time: the others are bytes by then.
@@ -190,7 +190,7 @@ class BatchBuilder:
         self._has_attributes = has_attributes
         self.base_offset, self.base_timestamp = self.bases(self._records[0])
         if self.format.records is None:
-            return self.messages(records)
+            return build_messages(self, records)
         head = self.head(self.base_offset, self.base_timestamp)
         base = self.base_offset, self.base_timestamp
         written, count = self.in_parts(records, lambda: self.written(head, *base))
@@ -281,7 +281,7 @@ class BatchBuilder:
             found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
             if found is not None:
                 return found
-        self.put_headers_in_order()
+        put_headers_in_order(self.format, self.records)
         written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
@@ -301,13 +301,25 @@ class BatchBuilder:
                 return bytes(
                     plain_records.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
                 )
-        elements = [self.element(record, base_offset, base_timestamp) for record in self.records]
+        elements = self.of_each(
+            lambda record: record_fields(self.format, record, base_offset, base_timestamp, as_read=self.as_read)
+        )
         writer = LayoutWriter(self.format.layout, bytearray)
         writer.scopes = (head,)
         data = bytearray()
         with writer.at(records.name):
             writer.value(records.type, elements, data)
         return bytes(data)
+
+    def of_each(self, make: Callable[[Record], Any]) -> list[Any]:
+        """What `make` makes of each record. Raises its EncodeError with the record's index in the path."""
+        made: list[Any] = []
+        try:
+            for record in self.records:
+                made.append(make(record))
+        except EncodeError as error:
+            self.fail(f"records[{len(made)}].{error.path}", error.reason)
+        return made
 
     def first(self) -> Record | None:
         """The first record, if there is one."""
@@ -361,119 +373,6 @@ class BatchBuilder:
             self.fail(_IGNORED, "is set, but records have attributes")
         told = self.ignore_message_attributes
         return not has_any if told is None else told
-
-    def element(self, record: Record, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        """A record as the values of its fields."""
-        return {
-            "attributes": self.record_attributes(record),
-            "timestamp_delta": record.timestamp - base_timestamp,
-            "offset_delta": record.offset - base_offset,
-            "key": record.key,
-            "value": record.value,
-            "headers": self.headers(record),
-        }
-
-    def headers(self, record: Record) -> tuple[dict[str, Any], ...]:
-        if record.headers and "headers" not in self.format.has:
-            self.fail(f"records[{self.records.index(record)}].headers", "are given, but the format has none")
-        return tuple([{"key": key, "value": value} for key, value in record.headers])
-
-    def put_headers_in_order(self) -> None:
-        """Headers that came as a map have no order of their own: they get that of the format."""
-        order = self.format.header_order
-        if order is None:
-            return
-        for index, record in enumerate(self.records):
-            if isinstance(record.headers, HeaderMap):
-                headers = sorted(record.headers, key=lambda header: key_of(order, {order.field: header[0]}))
-                self.records[index] = record.replace(headers=headers)
-
-    def record_attributes(self, record: Record) -> int:
-        """A record's attributes with the bits that follow from its other members."""
-        bits = self.format.record_bits
-        number = record.attributes
-        named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
-        if named:
-            path = f"records[{self.records.index(record)}].attributes"
-            self.fail(path, f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself")
-        flags = {
-            "key_is_null": record.key is None,
-            "value_is_null": record.value is None,
-            "has_headers": bool(record.headers),
-        }
-        for name, flag in flags.items():
-            number = bits[name].put(number, int(flag)) if name in bits else number
-        return self.with_tombstone(record, number)
-
-    def with_tombstone(self, record: Record, number: int) -> int:
-        bit = self.format.record_bits.get("is_tombstone")
-        if bit is None:
-            if record.tombstone is not None and record.tombstone != (record.value is None):
-                path = f"records[{self.records.index(record)}].tombstone"
-                self.fail(path, f"is {record.tombstone}, but the format tells a tombstone by its null value alone")
-            return number
-        if record.value is None and record.tombstone is False and not self.as_read:
-            path = f"records[{self.records.index(record)}].tombstone"
-            self.fail(path, "is False, but the value is null: an old reader would take it for a delete")
-        return bit.put(number, int(record.is_tombstone))
-
-    # ------------------------------------------------------------ messages
-
-    def messages(self, more: Iterator[Record] | None = None) -> RecordBatch:
-        """A wrapper, or messages one behind the other; `more` are records behind those that the builder has."""
-        codec = self.codec()
-        is_relative = self.format.magic > 0 and codec != "none"
-        base = self.bases(self.first())[0] if is_relative else 0
-        found, count = self.in_parts(more or iter(()), lambda: self.written_messages(base))
-        if codec == "none":
-            return MessageSet(found.data, count, self.format)
-        if not self.records:
-            self.fail("records", "are none, but a wrapper holds at least one message")
-        head = self.values(
-            base_offset=self.records[-1].offset if self.last_offset is None else self.last_offset,
-            attributes=self.batch_attributes(),
-            base_timestamp=self.top(found.max_timestamp),
-        )
-        data = self.format.encode_head({**head, "key": None, "value": pack(codec, found.data)})
-        return own_batch(self.format, data)
-
-    def written_messages(self, base: int) -> Written:
-        """The messages, whose offsets are counted from `base`."""
-        self.put_headers_in_order()
-        written: Written | Refusal = Refusal.NONE_TRIED
-        if self.timestamp_type == "create":
-            written = write_natively(self.format, self.records, {}, base, 0)
-        if isinstance(written, Written) and self.records:
-            return written
-        data = b"".join([self.encoded(index, record, base) for index, record in enumerate(self.records)])
-        if written is Refusal.CERTAIN:
-            raise DisagreementError(self.format.layout, f"{len(self.records)} records")
-        return Written(data, -1, max((record.timestamp for record in self.records), default=-1))
-
-    def encoded(self, index: int, record: Record, base: int) -> bytes:
-        """A message alone. Raises EncodeError with the record's index, which the message's own layout does not know."""
-        message = self.message(record, record.offset - base)
-        try:
-            return encode(self.format.head, message)
-        except EncodeError as error:
-            self.fail(f"records[{index}].{error.path}", error.reason)
-
-    def message(self, record: Record, offset: int) -> dict[str, Any]:
-        is_appended = self.timestamp_type == "append"
-        if "base_timestamp" not in self.format.fields and record.timestamp != -1:
-            path = f"records[{self.records.index(record)}].timestamp"
-            self.fail(path, f"is {record.timestamp}, but the format has no timestamps")
-        number = self.record_attributes(record)
-        if is_appended:
-            number = self.format.bits["timestamp_type"].put(number, 1)
-        head = self.values(
-            base_offset=offset,
-            attributes=number,
-            base_timestamp=self.append_time if is_appended and self.compression == "none" else record.timestamp,
-        )
-        found = {**head, "key": record.key, "value": record.value}
-        headers = self.headers(record)
-        return {**found, "headers": headers} if headers else found
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:

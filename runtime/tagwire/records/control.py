@@ -5,9 +5,11 @@ message of the archive, which is asked for it if it is installed; without it,
 the value stays bytes.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError
+from tagwire.frames.known_packages import kafka_messages
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:
@@ -64,7 +66,10 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
         )
     key_version, number = int.from_bytes(key[:2], "big", signed=True), int.from_bytes(key[2:4], "big", signed=True)
     message = None
-    known = _registry() if registry is None else registry
+    known = registry
+    if known is None:
+        with suppress(ImportError):  # then the values stay bytes
+            known = kafka_messages()
     name = CONTROL_TYPES.get(number, ("", ""))[1]
     if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:
         message = _message(known, name, record.value)
@@ -79,14 +84,3 @@ def _message(registry: "Registry", name: str, value: bytes) -> Any:
     first = cls.FIELDS[0].name if cls.FIELDS else ""
     data = value if first == "version" else value[2:]
     return cls.decode(data, version, strict=False)
-
-
-def _registry() -> "Registry | None":
-    """The archive's messages, if they are installed: asked for by name, since the runtime stands below them."""
-    from importlib import import_module
-
-    try:
-        found: Registry = import_module("tagwire_messages").registry
-    except ImportError:
-        return None
-    return found

@@ -8,7 +8,8 @@ bytes of the message are still one node's each.
 from typing import TYPE_CHECKING
 
 from tagwire.errors import DecodeError
-from tagwire.explain.trace import Node, Trace, bytes_node
+from tagwire.explain.nodes import Node, bytes_node
+from tagwire.explain.trace import Trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.carried import carries_records, format_to_read, formats_by_row
 from tagwire.records.reading import read_batches

@@ -1,11 +1,10 @@
 """What compaction keeps. Source: KIP-87, and before it the rule of the null value."""
 
-from tagwire.records.batch import RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.record import Record
 
-__all__ = ["should_retain", "suspects"]
+__all__ = ["should_retain"]
 
 
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
@@ -21,8 +20,3 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     has_bit = "is_tombstone" in format_of(format).record_bits
     is_delete = record.is_tombstone if has_bit else record.value is None
     return is_latest and record.key is not None and not is_delete
-
-
-def suspects(batch: RecordBatch) -> list[Record]:
-    """Records with a null value, but no bit for it in a format that has one: writers refuse them, readers keep them."""
-    return [record for record in batch if record.value is None and record.tombstone is False]

@@ -238,9 +238,9 @@ REFUSED = {
     "no null": ("--field X --type int8 --nullable", "TW406"),
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
-    "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean Hosts?"),
+    "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
     "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, and no struct"),
-    "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean Nonce?"),
+    "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
 
@@ -256,7 +256,7 @@ def test_what_is_refused(project: Path, case: str) -> None:
 
 USAGE = {
     "no such message": ("Pong", "no spec set has Pong.json"),
-    "a slip": ("PingReqest", "did you mean PingRequest?"),
+    "a slip": ("PingReqest", "did you mean 'PingRequest'?"),
     "no such file": ("specs/Pong.json", "is no file"),
     "a folder": ("specs", "is no file"),
     "a type without a field": ("PingRequest --type int8", "--type is about a field"),
@@ -264,6 +264,7 @@ USAGE = {
     "a field without a type": ("PingRequest --field X", "--type TYPE"),
     "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "give one of them"),
     "no tag": ("PingRequest --field X --type int8 --tag -1", "is no tag"),
+    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is no tag"),
     "no revision": ("PingRequest --against main", "git"),
 }
 

@@ -48,7 +48,7 @@ def test_the_committed_captures() -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["client", "frames", "bytes", "APIs", "most", "of", "them"]
-    assert "6776 frames (" in result.stdout
+    assert "Decoded 6776 frames strictly" in result.stdout
     assert "messages per second" in result.stdout
     assert "Refused 1 frame, as expected: the sender was at fault." in result.stdout
     assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
@@ -59,7 +59,7 @@ def test_a_small_file(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row()]))
     assert result.exit_code == 0
     assert "someone" in result.stdout and "Metadata 1" in result.stdout
-    assert "1 frame (1 request, 0 responses, " in result.stdout
+    assert "Decoded 1 frame strictly" in result.stdout and "1 request, 0 responses, " in result.stdout
     assert "# MetadataRequest v12" in result.stdout
 
 

@@ -111,7 +111,7 @@ def test_as_json() -> None:
         (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
         (["HeartbeatRequest", "3"], "give both versions, or none"),
         (["HeartbeatRequest", "a", "b"], "'a' is not a valid integer"),
-        (["HeartbeatReqest"], "did you mean HeartbeatRequest"),
+        (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
         (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
         ([], "Missing argument"),
     ],

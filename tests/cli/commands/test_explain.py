@@ -148,7 +148,7 @@ def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
         (["LeaveGroupRequest", "first"], "'first' is no version number"),
         (["LeaveGroupRequest", "0", "-", "more"], "one FILE at most; what is 'more'?"),
         (["--request", "--response", "3", "12"], "not both"),
-        (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean ApiVersions?"),
+        (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),
         (["--response", "4711", "12"], "no response with API key 4711; it has 0"),
         (["--response", "Metadata", "99"], "MetadataResponse has no version 99"),
     ],

@@ -173,3 +173,13 @@ def test_our_own_specs_are_formatted(folder: str) -> None:
 def test_what_we_write_is_formatted(project: Path) -> None:
     CliRunner().invoke(app, ["init", "pongs", "new"])
     assert "0 of 4 specs" in run("--check", "new/message_specs").stderr
+
+
+def test_a_link_keeps_its_target_and_a_file_its_mode(project: Path) -> None:
+    spec = project / "message_specs" / "PingRequest.json"
+    target = spec.rename(project / "target.json")
+    target.write_text(target.read_text().replace("\n", "\n\n"))
+    target.chmod(0o640)
+    spec.symlink_to(target)
+    run(str(spec))
+    assert spec.is_symlink() and "\n\n" not in target.read_text() and target.stat().st_mode & 0o777 == 0o640

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from class_files import ENUM, enum_file
 from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
@@ -71,20 +70,3 @@ def test_a_bad_jar_is_refused_and_nothing_written(
 @pytest.mark.parametrize("words", [[], ["nosuch.jar", "--out", "specs"], ["--out", "specs"]])
 def test_wrong_usage(words: list[str]) -> None:
     assert run(*words).exit_code == 2
-
-
-def test_error_codes(tmp_path: Path) -> None:
-    path = jar(tmp_path / "kafka-clients-9.9.9.jar")
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(f"{ENUM}.class", enum_file([("NONE", 0, "")]))
-    file = tmp_path / "ErrorCode.json"
-    result = run(path, "--out", tmp_path / "specs", "--error-codes", file)
-    assert result.exit_code == 0 and f"{file}: the error codes of {path}" in result.stdout
-    assert '"key": 0, "name": "NONE"' in file.read_text()
-
-
-def test_no_error_codes(tmp_path: Path) -> None:
-    result = run(
-        jar(tmp_path / "kafka-clients-9.9.9.jar"), "--out", tmp_path / "specs", "--error-codes", tmp_path / "E"
-    )
-    assert result.exit_code == 1 and "kafka-clients has them" in result.stderr

@@ -295,7 +295,7 @@ def test_encode_refuses_what_the_version_cannot_carry(value: Any, words: str) ->
 def test_an_unknown_message_is_wrong_usage_with_near_names(words: list[str]) -> None:
     command, *rest = words
     result = run(command, "LeaveGroupRequst", *rest)
-    refused(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean LeaveGroupRequest", code=2)
+    refused(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'", code=2)
 
 
 def test_a_name_near_to_none_leads_to_the_list() -> None:

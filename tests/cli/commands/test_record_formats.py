@@ -127,7 +127,7 @@ def test_rules_are_explained(rule: str) -> None:
 @pytest.mark.parametrize(("rule", "near"), [("tl2", "TL2"), ("TW6008", "TW608"), ("TWL999", "TWL")])
 def test_a_rule_that_there_is_not(rule: str, near: str) -> None:
     code, _, err = run("rule", rule)
-    assert code == 2 and f"did you mean {near}" in err
+    assert code == 2 and f"did you mean '{near}" in err
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from release_jars import Spec, data, field
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.archive.field_matching import Pairing, paired
+from tagwire_generator.archive.field_matching import FieldPairing, paired
 
 
-def pairs(newer: Spec, older: Spec) -> Pairing:
+def pairs(newer: Spec, older: Spec) -> FieldPairing:
     shared = set(Versions.parse(newer["validVersions"])) & set(Versions.parse(older["validVersions"]))
     return paired(newer, older, sorted(shared))
 

@@ -16,14 +16,14 @@ from release_jars import jar as jar_of
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.archive.importer import import_release
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
-from tagwire_generator.archive.release import Source, read_releases
+from tagwire_generator.archive.release import SpecSource, read_releases
 from tagwire_generator.archive.release_source import SPEC_BYTES, TOTAL_BYTES
 from tagwire_generator.diagnostics.problems import Problem
 
 CLIENTS = "kafka-clients-9.1.0.jar"
 
 
-def read_release(path: Path, component: str | None = None) -> Source:
+def read_release(path: Path, component: str | None = None) -> SpecSource:
     """The one source of the one release that a path holds."""
     (release,) = read_releases([path], component=component)
     (source,) = release.sources

@@ -295,7 +295,7 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean tag_gaps?"),
+        ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
         (
             {"x": 1},
             "a spec set has no option 'x'; there are tag_gaps, length_varint, length_counts_tag, allow_struct_arrays, "

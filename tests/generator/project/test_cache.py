@@ -10,11 +10,11 @@ from spec_projects import make_project
 
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.project import cache
-from tagwire_generator.project.cache import FOLDER, Cache, Entry, environment_key, key_of
+from tagwire_generator.project.cache import FOLDER, Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet, load
 
-ENTRY = Entry(
+ENTRY = CacheEntry(
     {"a.py": "text é\n", "serializers/a.py": ""},
     {"name": "A", "api_key": None},
     (Problem(rule="TW422", severity="warning", file="A.json", line=1, column=2, message="m", source_line="s"),),

@@ -146,7 +146,7 @@ REFUSED = {
     "options is a list": (SET + "options = [1]", "it must be a table"),
     "package of Python": (SET.replace('"messages"', '"os"'), "package is 'os', but 'os' is a module of Python"),
     "package in one of Python": (SET.replace('"messages"', '"json.messages"'), "'json' is a module of Python"),
-    "unknown option": (SET + "options = { tag_gap = true }", "did you mean tag_gaps?"),
+    "unknown option": (SET + "options = { tag_gap = true }", "did you mean 'tag_gaps'?"),
     "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
     "an absolute lock": (SET + f"lock = '{ABSOLUTE}'", "lock is the absolute path"),
     "lock is a number": (SET + "lock = 3", "lock is 3; it must be the path of a file"),

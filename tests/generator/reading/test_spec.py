@@ -335,19 +335,19 @@ def test_messages_suggest_what_is_near() -> None:
     def message(text: str) -> str:
         return read_spec(text).problems[0].message
 
-    assert "did you mean nullableVersions?" in message(
+    assert "did you mean 'nullableVersions'?" in message(
         spec('{"name": "A", "type": "int8", "nullable": 1, "versions": "0"}')
     )
-    assert "did you mean int32?" in message(
+    assert "did you mean 'int32'?" in message(
         spec('{"name": "A", "type": "Int32 ", "versions": "0"}'.replace("Int", "int3"))
     )
-    assert "did you mean Partition?" in message(
+    assert "did you mean 'Partition'?" in message(
         spec(
             '{"name": "A", "type": "Partitions", "versions": "0"}',
             '{"name": "B", "type": "Partition", "versions": "0", "fields": []}',
         )
     )
-    assert "did you mean request?" in message(spec(head=HEAD.replace("data", "Request")))
+    assert "did you mean 'request'?" in message(spec(head=HEAD.replace("data", "Request")))
 
 
 def test_a_file_and_its_name(tmp_path: Path) -> None:

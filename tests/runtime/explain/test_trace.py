@@ -11,7 +11,8 @@ from sample_messages.headers import RequestHeader
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
 
 from tagwire.errors import DecodeError, UnsupportedVersionError
-from tagwire.explain.trace import Node, Trace, trace, trace_request, trace_response
+from tagwire.explain.nodes import Node
+from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.limits import Limits
 
 MESSAGE = PollRequest(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from tagwire_cli.arguments.log_options import (
 )
 from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
 from tagwire_cli.commands.log.convert import tell_conversion
-
-if TYPE_CHECKING:
-    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -32,16 +29,12 @@ __all__ = ["command"]
 @spark_options
 def command(
     paths: Sequence[Path],
-    to: str | None,
-    codec: str | None,
-    batch_bytes: int | None,
-    batch_records: int | None,
     output: Path,
-    format: "FormatSet",
     as_json: bool,
     master: str | None,
     remote: str | None,
     conf: Sequence[str],
+    **conversion: Any,
 ) -> None:
     """Write partitions to DIR in another format, codec or batch size, segment by segment on all workers.
 
@@ -57,14 +50,5 @@ def command(
     from tagwire_spark.jobs import convert_logs
 
     with opened_session(master, remote, conf) as spark:
-        reports = convert_logs(
-            spark,
-            paths,
-            output,
-            to=to,
-            codec=codec,
-            batch_bytes=batch_bytes,
-            batch_records=batch_records,
-            format=format,
-        )
+        reports = convert_logs(spark, paths, output, **conversion)
     tell_conversion(reports, as_json=as_json)

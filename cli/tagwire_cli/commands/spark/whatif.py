@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from tagwire_cli.arguments.log_options import whatif_options
 from tagwire_cli.arguments.spark_options import opened_session, spark_options
 from tagwire_cli.commands.whatif import tell_whatif
-
-if TYPE_CHECKING:
-    from tagwire.records import FormatSet
 
 __all__ = ["command"]
 
@@ -21,18 +18,13 @@ __all__ = ["command"]
 @spark_options
 def command(
     paths: Sequence[Path],
-    to: str,
-    against: str | None,
-    codec: str | None,
-    batch_bytes: int | None,
-    batch_records: int | None,
     html: Path | None,
     top: int,
     as_json: bool,
-    format: "FormatSet",
     master: str | None,
     remote: str | None,
     conf: Sequence[str],
+    **conversion: Any,
 ) -> None:
     """Measure what logs would be in FORMAT, segment by segment on all workers.
 
@@ -45,14 +37,5 @@ def command(
     from tagwire_spark.jobs import whatif_logs
 
     with opened_session(master, remote, conf) as spark:
-        found = whatif_logs(
-            spark,
-            paths,
-            to,
-            against=against,
-            codec=codec,
-            batch_bytes=batch_bytes,
-            batch_records=batch_records,
-            format=format,
-        )
+        found = whatif_logs(spark, paths, **conversion)
     tell_whatif(found, html, top, as_json=as_json)

@@ -1,0 +1,60 @@
+"""The generated packages that come with the runtime, by name: what it imports of them, and only when it is asked for.
+
+Generated packages stand above the runtime, which therefore has no import of
+one: the import contracts hold that. What it loads by name the contracts can't
+see, so every such name is here, and a test holds that no other module of the
+product has one.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.record_format import RecordFormat
+    from tagwire.message.register import KeyRange
+
+__all__ = ["KAFKA_MESSAGES", "PUBLIC_PACKAGES", "RECORD_FORMATS", "kafka_messages", "record_format", "reserved_keys"]
+
+KAFKA_MESSAGES: Final = "tagwire_messages"
+"""All of Kafka's messages: the package that is meant where none is named."""
+_RECORDS: Final = "tagwire_records"
+_DRAFTS: Final = "tagwire_drafts"
+PUBLIC_PACKAGES: Final = (KAFKA_MESSAGES, _RECORDS)
+"""The packages that shells offer."""
+
+RECORD_FORMATS: Final = {
+    "v0": (_RECORDS, "MessageV0"),
+    "v1": (_RECORDS, "MessageV1"),
+    "v2": (_RECORDS, "RecordBatchV2"),
+    "kip82-int": (f"{_DRAFTS}.kip82_int", "MessageKip82Int"),
+    "kip82-int-signed": (f"{_DRAFTS}.kip82_int_signed", "MessageKip82Int"),
+    "kip82-str": (f"{_DRAFTS}.kip82_str", "RecordBatchKip82Str"),
+    "kip87": (f"{_DRAFTS}.kip87", "MessageKip87"),
+    "kip82-int+kip87": (f"{_DRAFTS}.kip82_int_kip87", "MessageKip82IntKip87"),
+    "v3": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3"),
+    "v3-zigzag": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3Zigzag"),
+}
+"""The names of record formats, each with the package and the class."""
+
+
+def kafka_messages() -> "Registry":
+    """The registry of Kafka's messages. Raises ImportError where they are not installed."""
+    registry: Registry = import_module(KAFKA_MESSAGES).registry
+    return registry
+
+
+def record_format(name: str) -> "type[RecordFormat]":
+    """The class of one of `RECORD_FORMATS`. Raises ImportError where its package is not installed."""
+    package, cls = RECORD_FORMATS[name]
+    found: type[RecordFormat] = getattr(import_module(package), cls)
+    return found
+
+
+def reserved_keys() -> "tuple[KeyRange, ...]":
+    """The ranges of header keys in the table of KIP-82's first draft; none where the drafts are not installed."""
+    try:
+        ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
+    except ImportError:
+        return ()
+    return ranges

@@ -1,0 +1,98 @@
+"""A walk over a value that is to be encoded: where it is, and how it takes the fields of a struct.
+
+A struct is an object of its layout's class, or a mapping of field names where
+the layout has no class. `LayoutWriter` writes on this walk.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.cursor import dotted
+from tagwire.layout import Item, Layout, StructLayout
+from tagwire.text_format import near, shown
+from tagwire.wire.unknown_tags import NO_TAGS
+
+__all__ = ["ValueWalk", "differs"]
+
+
+class ValueWalk:
+    """The place in a value, and the values of the structs around it."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.path: list[str | int] = []
+        self.scopes: tuple[dict[str, Any], ...] = ()
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raise the error for this field."""
+        raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
+
+    @contextmanager
+    def at(self, step: str | int) -> Generator[None, None, None]:
+        self.path.append(step)
+        yield
+        self.path.pop()  # not after an error: the path is its place
+
+    def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
+        """How fields are taken from the value of a struct."""
+        if struct.cls is not None:
+            if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
+                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+            for name in _needed(struct):
+                if not hasattr(value, name):
+                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
+            return lambda name: getattr(value, name, None)
+        if not isinstance(value, Mapping):
+            self.fail(f"{shown(value)} is no mapping of field names to values")
+        defaults = {field.name: field for field in struct.values}
+        for name in value:
+            if name not in defaults and name != "unknown_tags" and name not in struct.framing:
+                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
+        return lambda name: value[name] if name in value else _default(defaults.get(name))
+
+    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+        for field in struct.missing:
+            if not field.ignorable and differs(get(field.name), field.default_value()):
+                with self.at(field.name):
+                    self.fail(
+                        f"is {shown(get(field.name))}, which this version can't carry; "
+                        f"only the default, {shown(field.default_value())}, is possible here"
+                    )
+        if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
+            with self.at("unknown_tags"):
+                self.fail("this version has no tagged fields, so it can't carry unknown ones")
+
+
+def differs(value: Any, default: Any) -> bool:
+    """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
+    if isinstance(default, tuple) and isinstance(value, tuple | list):
+        return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
+    try:
+        return bool(value != default)
+    except (AttributeError, TypeError, ValueError):
+        return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
+
+
+def _unlike(found: type, wanted: type) -> str:
+    """Why a class is not the one of its name that is wanted; "" where its name says enough."""
+    if found.__name__ != wanted.__name__:
+        return ""
+    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
+    if one != other:
+        return f"a {one} is no {other}"
+    return f"a {one} of another class of that name; a module that is loaded twice has two"
+
+
+def _needed(struct: StructLayout) -> Iterator[str]:
+    """The attributes that a version asks its values for: not those that it would drop anyway."""
+    if struct.has_tags:
+        yield "unknown_tags"
+    yield from (field.name for field in struct.missing if not field.ignorable)
+    yield from (field.name for field in struct.values)
+
+
+def _default(field: Item | None) -> Any:
+    """What a dict lacks: a field, or the unknown tags, which are none."""
+    return NO_TAGS if field is None else field.default_value()

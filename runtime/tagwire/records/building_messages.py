@@ -1,0 +1,73 @@
+"""Batches of the formats of messages: one wrapper where they are packed, else messages one behind the other."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tagwire.interpreter.writer import encode
+from tagwire.message.engines import DisagreementError
+from tagwire.records.batch import RecordBatch, own_batch
+from tagwire.records.message_set import MessageSet
+from tagwire.records.native import Refusal, Written, write_natively
+from tagwire.records.record import Record
+from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, refuse
+from tagwire.wire.compression import pack
+
+if TYPE_CHECKING:
+    from tagwire.records.building import BatchBuilder
+
+__all__ = ["build_messages"]
+
+
+def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
+    """A wrapper, or messages one behind the other; `more` are records behind those that the builder has.
+
+    Raises EncodeError.
+    """
+    format, codec = builder.format, builder.codec()
+    is_relative = format.magic > 0 and codec != "none"
+    base = builder.bases(builder.first())[0] if is_relative else 0
+    found, count = builder.in_parts(more, lambda: _written(builder, base))
+    if codec == "none":
+        return MessageSet(found.data, count, format)
+    if not builder.records:
+        builder.fail("records", "are none, but a wrapper holds at least one message")
+    head = builder.values(
+        base_offset=builder.records[-1].offset if builder.last_offset is None else builder.last_offset,
+        attributes=builder.batch_attributes(),
+        base_timestamp=builder.top(found.max_timestamp),
+    )
+    return own_batch(format, format.encode_head({**head, "key": None, "value": pack(codec, found.data)}))
+
+
+def _written(builder: "BatchBuilder", base: int) -> Written:
+    """The messages, whose offsets are counted from `base`."""
+    format, records = builder.format, builder.records
+    put_headers_in_order(format, records)
+    written: Written | Refusal = Refusal.NONE_TRIED
+    if builder.timestamp_type == "create":
+        written = write_natively(format, records, {}, base, 0)
+    if isinstance(written, Written) and records:
+        return written
+    data = b"".join(builder.of_each(lambda record: encode(format.head, _message(builder, record, base))))
+    if written is Refusal.CERTAIN:
+        raise DisagreementError(format.layout, f"{len(records)} records")
+    return Written(data, -1, max((record.timestamp for record in records), default=-1))
+
+
+def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:
+    """A message as the values of its fields."""
+    format = builder.format
+    is_appended = builder.timestamp_type == "append"
+    if "base_timestamp" not in format.fields and record.timestamp != -1:
+        refuse(format, "timestamp", f"is {record.timestamp}, but the format has no timestamps")
+    number = record_attributes(format, record, as_read=builder.as_read)
+    if is_appended:
+        number = format.bits["timestamp_type"].put(number, 1)
+    head = builder.values(
+        base_offset=record.offset - base,
+        attributes=number,
+        base_timestamp=builder.append_time if is_appended and builder.compression == "none" else record.timestamp,
+    )
+    found = {**head, "key": record.key, "value": record.value}
+    headers = header_values(format, record)
+    return {**found, "headers": headers} if headers else found

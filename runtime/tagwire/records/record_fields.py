@@ -1,0 +1,84 @@
+"""A record as the values of its format's fields: deltas, headers, and the attributes with the bits that follow.
+
+What a format has no place for is refused with the path within the record; who
+has more than one record puts the index before it.
+"""
+
+from typing import Any, NoReturn
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.framed_cursor import key_of
+from tagwire.records.format import Format
+from tagwire.records.record import HeaderMap, Record
+
+__all__ = ["header_values", "put_headers_in_order", "record_attributes", "record_fields", "refuse"]
+
+
+def record_fields(
+    format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
+) -> dict[str, Any]:
+    """A record as the values of its fields. Raises EncodeError.
+
+    With `as_read`, a null value without the tombstone flag is written as it was read.
+    """
+    return {
+        "attributes": record_attributes(format, record, as_read=as_read),
+        "timestamp_delta": record.timestamp - base_timestamp,
+        "offset_delta": record.offset - base_offset,
+        "key": record.key,
+        "value": record.value,
+        "headers": header_values(format, record),
+    }
+
+
+def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
+    """The headers as values of their fields. Raises EncodeError where the format has none."""
+    if record.headers and "headers" not in format.has:
+        refuse(format, "headers", "are given, but the format has none")
+    return tuple([{"key": key, "value": value} for key, value in record.headers])
+
+
+def put_headers_in_order(format: Format, records: list[Record]) -> None:
+    """Headers that came as a map have no order of their own: they get that of the format."""
+    order = format.header_order
+    if order is None:
+        return
+    for index, record in enumerate(records):
+        if isinstance(record.headers, HeaderMap):
+            headers = sorted(record.headers, key=lambda header: key_of(order, {order.field: header[0]}))
+            records[index] = record.replace(headers=headers)
+
+
+def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
+    """A record's attributes with the bits that follow from its other members. Raises EncodeError."""
+    bits = format.record_bits
+    number = record.attributes
+    named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
+    if named:
+        reason = f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself"
+        refuse(format, "attributes", reason)
+    flags = {
+        "key_is_null": record.key is None,
+        "value_is_null": record.value is None,
+        "has_headers": bool(record.headers),
+    }
+    for name, flag in flags.items():
+        number = bits[name].put(number, int(flag)) if name in bits else number
+    return _with_tombstone(format, record, number, as_read=as_read)
+
+
+def _with_tombstone(format: Format, record: Record, number: int, *, as_read: bool) -> int:
+    bit = format.record_bits.get("is_tombstone")
+    if bit is None:
+        if record.tombstone is not None and record.tombstone != (record.value is None):
+            reason = f"is {record.tombstone}, but the format tells a tombstone by its null value alone"
+            refuse(format, "tombstone", reason)
+        return number
+    if record.value is None and record.tombstone is False and not as_read:
+        refuse(format, "tombstone", "is False, but the value is null: an old reader would take it for a delete")
+    return bit.put(number, int(record.is_tombstone))
+
+
+def refuse(format: Format, path: str, reason: str) -> NoReturn:
+    """Raise the error for a member of a record."""
+    raise EncodeError(reason, message_name=format.name, version=None, path=path)

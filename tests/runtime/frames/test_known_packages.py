@@ -1,0 +1,47 @@
+"""One module names the generated packages that the product loads by name: no import contract sees such names."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tagwire.frames import known_packages
+from tagwire.frames.known_packages import RECORD_FORMATS, kafka_messages, record_format, reserved_keys
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("tagwire_messages", "tagwire_records", "tagwire_drafts")
+CODE = [path for root in ("runtime", "generator", "cli", "pipeline") for path in sorted((ROOT / root).rglob("*.py"))]
+
+
+def texts(path: Path) -> set[str]:
+    """The texts of a module's code: not those that stand alone, as docstrings do."""
+    tree = ast.parse(path.read_text())
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone]
+    return {node.value for node in found if isinstance(node.value, str)}
+
+
+def test_one_module_names_them() -> None:
+    naming = [path for path in CODE if any(text.startswith(PACKAGES) for text in texts(path))]
+    assert naming == [Path(known_packages.__file__)]
+    assert len(CODE) > 200
+
+
+@pytest.mark.parametrize("name", RECORD_FORMATS)
+def test_every_record_format_is_there(name: str) -> None:
+    assert record_format(name).__name__ == RECORD_FORMATS[name][1]
+
+
+def test_messages_and_keys_are_there() -> None:
+    assert "ApiVersionsRequest" in kafka_messages()
+    assert any(1 in keys for keys in reserved_keys())  # client.id
+
+
+def test_drafts_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(known_packages, "import_module", missing)
+    assert reserved_keys() == ()
+    with pytest.raises(ModuleNotFoundError):
+        kafka_messages()

@@ -1,0 +1,40 @@
+"""The nearest of some names, which one function finds for all of the product."""
+
+from pathlib import Path
+
+import pytest
+
+from tagwire.text_format import near, suggestion
+
+NAMES = ["FetchRequest", "FetchResponse", "int32"]
+
+
+@pytest.mark.parametrize(
+    ("name", "otherwise", "most", "text"),
+    [
+        ("fetchrequest", None, 1, "did you mean 'FetchRequest'?"),
+        ("int23", "else", 1, "did you mean 'int32'?"),
+        ("FetchRequst", None, 2, "did you mean 'FetchRequest' or 'FetchResponse'?"),
+        ("zzz", None, 1, "there are FetchRequest, FetchResponse, int32"),
+        ("zzz", "see the docs", 1, "see the docs"),
+        (7, None, 1, "there are FetchRequest, FetchResponse, int32"),
+    ],
+    ids=str,
+)
+def test_suggestions(name: object, otherwise: str | None, most: int, text: str) -> None:
+    assert suggestion(name, NAMES, otherwise, most=most) == text
+
+
+def test_no_names() -> None:
+    assert suggestion("x", []) == "there are none"
+
+
+@pytest.mark.parametrize(("name", "text"), [("Int32", "; did you mean 'int32'?"), ("zzz", ""), (None, "")])
+def test_near(name: object, text: str) -> None:
+    assert near(name, NAMES) == text
+
+
+def test_one_place_finds_near_names() -> None:
+    roots = [Path(__file__).parents[2] / root for root in ("runtime", "generator", "cli", "pipeline")]
+    files = [path for root in roots for path in root.rglob("*.py")]
+    assert [path.name for path in files if "get_close_matches" in path.read_text()] == ["text_format.py"]
