@@ -50,7 +50,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
 }
 
 /* Puts the length of what was written since `place` before it, less `uncounted`. */
-static int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
+static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
     int64_t size = e->out->size - place;
@@ -121,7 +121,7 @@ static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-static int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     int fault = tw_room(e, 16);
@@ -143,7 +143,7 @@ static int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-static int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     int64_t x;
@@ -189,7 +189,7 @@ static int tw_give_null(const tw_step *s, tw_emitter *e)
     return 0;
 }
 
-static int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     const uint8_t *data;

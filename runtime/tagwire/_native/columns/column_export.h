@@ -164,7 +164,7 @@ static int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *a
 }
 
 /* Leaves a struct its first children, and adds another array, which it takes over. */
-static int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child)
+static TW_MAYBE_UNUSED int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child)
 {
     struct ArrowArray *added = tw_zeroed(1, sizeof *added), **children;
     for (; array->n_children > kept; array->n_children--) {
@@ -228,7 +228,7 @@ static void tw_release_stream(struct ArrowArrayStream *stream)
 }
 
 /* A stream without frames yet, and room for `count`; takes the schema over, also where it fails. */
-static int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *schema, int64_t count)
+static TW_MAYBE_UNUSED int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *schema, int64_t count)
 {
     tw_stream *s = tw_zeroed(1, sizeof *s);
     tw_frame **frames = tw_zeroed((size_t)count, sizeof *frames);
@@ -249,7 +249,7 @@ static int tw_make_stream(struct ArrowArrayStream *stream, struct ArrowSchema *s
     return 0;
 }
 
-static void tw_add_to_stream(struct ArrowArrayStream *stream, tw_frame *frame)
+static TW_MAYBE_UNUSED void tw_add_to_stream(struct ArrowArrayStream *stream, tw_frame *frame)
 {
     tw_stream *s = stream->private_data;
     tw_hold(frame);

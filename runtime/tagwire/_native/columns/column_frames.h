@@ -32,7 +32,7 @@ static void *tw_zeroed(size_t count, size_t size)
 }
 
 /* An empty frame with room for `rows`; NULL without memory. The caller holds it. */
-static tw_frame *tw_new_frame(
+static TW_MAYBE_UNUSED tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most)
 {
     tw_frame *frame = tw_zeroed(1, sizeof(tw_frame));
@@ -102,7 +102,7 @@ static void tw_trim(tw_frame *frame, int some_kept)
 }
 
 /* Counts nulls, and trims. The frame is not changed after that while somebody holds it. */
-static void tw_complete(tw_frame *frame)
+static TW_MAYBE_UNUSED void tw_complete(tw_frame *frame)
 {
     tw_pool *pool = frame->pool;
     for (int32_t c = 0; c < frame->columns_count; c++) {

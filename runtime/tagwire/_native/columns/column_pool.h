@@ -51,7 +51,7 @@ static void tw_release_frames(tw_frame *frame)
     }
 }
 
-static void tw_drop_pool(tw_pool *pool)
+static TW_MAYBE_UNUSED void tw_drop_pool(tw_pool *pool)
 {
     if (pool == NULL || tw_let_go(pool) > 0)
         return;
@@ -71,7 +71,7 @@ static int64_t tw_bytes_of(const tw_frame *frame)
 }
 
 /* Takes over a frame that nobody holds. */
-static void tw_keep_spare(tw_pool *pool, tw_frame *frame)
+static TW_MAYBE_UNUSED void tw_keep_spare(tw_pool *pool, tw_frame *frame)
 {
     tw_frame **at, *evicted;
     int64_t room = pool->most;
@@ -109,7 +109,7 @@ static void tw_empty(tw_frame *frame)
 }
 
 /* An empty frame of the same columns, with room for `least` to `most` rows; NULL where there is none. */
-static tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most)
+static TW_MAYBE_UNUSED tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most)
 {
     tw_frame **at, *found;
     if (!tw_claim_pool(pool))

@@ -54,7 +54,7 @@ static inline int tw_decode_row(const tw_decoding *d, tw_walk *w, int64_t row)
 }
 
 /* Rows from *row on, up to the first that is refused; then *row is that one, and the frame ends before it. */
-static int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count)
+static TW_MAYBE_UNUSED int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count)
 {
     tw_frame *frame = w->frame;
     for (; *row < count; ++*row) {
@@ -99,7 +99,7 @@ static inline int tw_encode_row(const tw_encoding *d, tw_emitter *e, int64_t row
 }
 
 /* Rows from *row on, up to the first that is refused; then *row is that one, and the frame ends before it. */
-static int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count)
+static TW_MAYBE_UNUSED int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count)
 {
     tw_frame *frame = e->frame;
     for (; *row < count; ++*row) {

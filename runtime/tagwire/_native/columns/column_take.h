@@ -65,7 +65,7 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
     return 0;
 }
 
-static int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
 {
     uint64_t x;
     if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
@@ -136,7 +136,7 @@ static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t *
     return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
 }
 
-static int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
 {
     const uint8_t *p = w->r.p;
     int fault = tw_take_sized_at(s, w, &p, at);

@@ -279,7 +279,7 @@ static void tw_put_null(tw_frame *frame, int32_t column, int64_t at)
 }
 
 /* The default of a field. */
-static int tw_put_default(tw_frame *frame, int32_t column, int64_t at)
+static TW_MAYBE_UNUSED int tw_put_default(tw_frame *frame, int32_t column, int64_t at)
 {
     const tw_column *c = frame->columns + column;
     tw_buffers *b = frame->buffers + column;
@@ -320,7 +320,7 @@ static void tw_mend_validity(tw_frame *frame, int32_t index)
 }
 
 /* Forgets all rows from `rows` on, and what belongs to them. */
-static TW_RARE void tw_truncate(tw_frame *frame, int64_t rows)
+static TW_MAYBE_UNUSED TW_RARE void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);

@@ -7,6 +7,7 @@
 #ifndef TAGWIRE_RECORD_BATCHES_H
 #define TAGWIRE_RECORD_BATCHES_H
 
+#include "columns/magic2_columns.h"
 #include "columns/record_constants.h"
 
 enum tw_halt {
@@ -38,6 +39,7 @@ typedef struct {
     int32_t constants_count, inputs_count, idle_count;
     int32_t tombstone;       /* its column, or -1 */
     int32_t has_flag;        /* whether a bit says so, not the null value */
+    int32_t is_magic2;       /* its records have that shape */
     int32_t is_message;      /* a record itself, or a wrapper */
     int32_t is_relative;     /* offsets in a wrapper count up to the wrapper's own */
     int32_t base_offset, attributes;
@@ -62,6 +64,7 @@ typedef struct {
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;     /* of the open batch */
     int is_open;
+    int has_attributes;      /* of records of magic 2's shape */
     int64_t left;            /* records of the open batch that are still to come; negative: up to the end */
     int64_t index;           /* records of the open batch that have been read */
     int64_t first_offset;    /* rows below it are dropped */
@@ -75,21 +78,16 @@ typedef struct {
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
-    uint64_t bits = 0;
-    int64_t index = 0, length;
+    uint64_t bits;
+    int64_t length;
     if (b->tried == NULL || left < 8)
         return 0;
     r.p = p + 8;
     r.end = p + left;
-    for (; index < 5 && r.p < r.end; index++) {
-        uint8_t byte = *r.p++;
-        bits |= (uint64_t)(byte & 0x7F) << 7 * index;
-        if (byte < 0x80) {
-            length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
-            return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
-        }
-    }
-    return 0;
+    if (tw_read_varint(&r, 5, &bits) == -1)
+        return 0;
+    length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
+    return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
 /* The plan of the batch at p; NULL where only Python can tell. */
@@ -170,7 +168,8 @@ static inline int tw_take_record(tw_batches *b, int64_t row)
 {
     const tw_record_plan *plan = b->plan;
     tw_record_reader *w = &b->w;
-    int fault = tw_walk_struct(plan->record, plan->sinks, w, row);
+    int fault = plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
+                                : tw_walk_struct(plan->record, plan->sinks, w, row);
     if (TW_UNLIKELY(fault < 0))
         return fault;
     for (int32_t index = 0; index < plan->idle_count; index++)
@@ -246,13 +245,14 @@ static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
                                                           : b->head[plan->base_timestamp];
     if (plan->timestamp_scale >= 0)
         b->known[plan->timestamp_scale] = !is_appended;
+    b->has_attributes = plan->is_magic2 && tw_magic2_has_attributes(plan->record, b->known);
     b->index = 0;
     b->is_open = 1;
     return left > 0 ? tw_reserve(b->w.frame, 0, b->w.frame->levels[0].length + (left < 4096 ? left : 4096)) : 0;
 }
 
 /* The same of what a wrapper holds. All of it is read before, so that a wrapper at fault has no records. */
-static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
+static TW_MAYBE_UNUSED int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
     tw_reader *r = &b->w.r;
@@ -329,7 +329,7 @@ static int tw_close_batch(tw_batches *b)
 }
 
 /* Goes on until there is a reason not to: a tw_halt, or a fault in the batch at `position`. */
-static int tw_walk_batches(tw_batches *b)
+static TW_MAYBE_UNUSED int tw_walk_batches(tw_batches *b)
 {
     for (;;) {
         int halt = 0;

@@ -35,7 +35,7 @@ cdef extern from "columns/record_batches.h" nogil:
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
-    void tw_choose_ways(const tw_struct *, tw_sink *, const tw_column *)
+    int tw_is_magic2(const tw_struct *)
     ctypedef struct tw_record_reader:
         tw_frame *frame
         const tw_crc32c_tables *crc32c
@@ -57,7 +57,7 @@ cdef extern from "columns/record_batches.h" nogil:
         const tw_constant *constants
         const tw_input *inputs
         const int32_t *idle
-        int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_message, is_relative
+        int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_magic2, is_message, is_relative
         int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
         int32_t offset_base, timestamp_base, timestamp_scale
         int64_t codec_mask, append_mask, no_wrapper_mask, least
@@ -148,7 +148,6 @@ cdef class RecordPlan:
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
             sinks[index].slot = index
-        tw_choose_ways(self.c.head, sinks, self.shape.columns)
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
@@ -226,8 +225,7 @@ cdef class RecordPlan:
             if column is not None and name not in names:
                 idle[self.c.idle_count] = self.shape.index(column)
                 self.c.idle_count += 1
-        tw_choose_ways(s, sinks, self.shape.columns)
-        tw_choose_ways(s, no_sinks, self.shape.columns)
+        self.c.is_magic2 = tw_is_magic2(s)
         flag = self.shape.root.child("tombstone")
         self.c.tombstone = -1 if flag is None else self.shape.index(flag)
         return self.inputs(records)

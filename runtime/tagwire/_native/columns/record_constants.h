@@ -54,7 +54,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
 }
 
 /* One constant for the rows from `first` up to `end`, for which there is room. */
-static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
+static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;
     int64_t x;

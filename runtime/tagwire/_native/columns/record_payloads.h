@@ -42,7 +42,7 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
 
 /* Bodies and versions of a frame's payloads into the two columns of another, for which there is room; null for others,
  * and for what `control` says is a marker. */
-static int tw_split_payloads(
+static TW_MAYBE_UNUSED int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to)
 {
     int64_t rows = from->levels[0].length;

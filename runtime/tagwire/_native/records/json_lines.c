@@ -7,9 +7,9 @@
 #define TW_LINE_LETTERS 192 /* more than a line has beside its head, the key, the value and the headers */
 
 /* The most letters of headers: of the shortest, in two bytes, they are `, ["", null]`. */
-static inline size_t tw_headers_room(const tw_magic2_record *record)
+static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
-    return (size_t)(record->end - record->headers) * TW_MOST_ESCAPED;
+    return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
 }
 
 static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t size)
@@ -18,24 +18,22 @@ static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t si
 }
 
 /* NULL for headers that are not exactly right. */
-static char *tw_put_line_headers(char *out, const tw_magic2_record *record)
+static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 {
-    const uint8_t *p = record->headers;
     tw_magic2_header header;
     *out++ = '[';
-    for (int64_t index = 0; index < record->headers_count; index++) {
-        p = tw_read_magic2_header(p, record->end, &header);
-        if (p == NULL)
-            return NULL;
-        if (index)
+    for (int64_t all = headers.count; headers.count > 0;) {
+        if (headers.count < all)
             out = TW_LETTERS(out, ", ");
+        if (!tw_next_magic2_header(&headers, &header))
+            return NULL;
         *out++ = '[';
         out = TW_LETTERS(tw_put_json_text(out, header.key, header.key_size), ", ");
         out = tw_put_line_bytes(out, header.value, header.value_size);
         *out++ = ']';
     }
     *out++ = ']';
-    return p == record->end ? out : NULL;
+    return headers.p == headers.end ? out : NULL;
 }
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
@@ -50,7 +48,7 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
         !tw_add(batch->base_offset, record.offset, &offset) ||
         (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
         return 0;
-    if (!tw_reserve_output(to, head.size + TW_LINE_LETTERS + tw_headers_room(&record) +
+    if (!tw_reserve_output(to, head.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
                                    (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size))))
         return 0;
     out = (char *)to->data + to->size;
@@ -59,10 +57,10 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     out = tw_put_digits(TW_LETTERS(out, ", \"timestamp\": "), timestamp);
     out = tw_put_line_bytes(TW_LETTERS(out, ", \"key\": "), record.key, record.key_size);
     out = tw_put_line_bytes(TW_LETTERS(out, ", \"value\": "), record.value, record.value_size);
-    out = tw_put_line_headers(TW_LETTERS(out, ", \"headers\": "), &record);
+    out = tw_put_line_headers(TW_LETTERS(out, ", \"headers\": "), record.headers);
     if (out == NULL)
         return 0;
-    out = tw_put_truth(TW_LETTERS(out, ", \"hasHeaders\": "), record.headers_count > 0);
+    out = tw_put_truth(TW_LETTERS(out, ", \"hasHeaders\": "), record.headers.count > 0);
     out = tw_put_truth(TW_LETTERS(out, ", \"isTombstone\": "), record.value_size < 0);
     out = TW_LETTERS(out, "}\n");
     to->size = (size_t)(out - (char *)to->data);

@@ -12,14 +12,19 @@
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
+/* The headers of a record that are left: by value, so that a record's other parts can stay in registers. */
+typedef struct {
+    const uint8_t *p, *end;
+    int64_t count;
+} tw_magic2_headers;
+
 /* One record; pointers are into the bytes that it was read from. */
 typedef struct {
     int64_t timestamp, offset; /* as deltas */
     const uint8_t *body;       /* behind the deltas: the key with its length, and all that follows */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* TW_NULL for null */
-    const uint8_t *headers;    /* the first header */
-    int64_t headers_count;
+    tw_magic2_headers headers;
     const uint8_t *end;
     uint8_t attributes;        /* 0 in records without them */
 } tw_magic2_record;
@@ -50,16 +55,22 @@ static inline const uint8_t *tw_magic2_bytes(const uint8_t *p, const uint8_t *en
     return *size < 0 ? p : p + *size;
 }
 
-/* The header at p. */
-static inline const uint8_t *tw_read_magic2_header(const uint8_t *p, const uint8_t *end, tw_magic2_header *header)
+/* The next of the headers that are left: 1, or 0 for one that is not right. */
+static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_header *header)
 {
-    p = tw_magic2_bytes(p, end, &header->key, &header->key_size);
+    const uint8_t *p = tw_magic2_bytes(headers->p, headers->end, &header->key, &header->key_size);
     if (TW_UNLIKELY(p == NULL || header->key_size < 0 || !tw_is_utf8(header->key, header->key_size)))
-        return NULL;
-    return tw_magic2_bytes(p, end, &header->value, &header->value_size);
+        return 0;
+    p = tw_magic2_bytes(p, headers->end, &header->value, &header->value_size);
+    if (TW_UNLIKELY(p == NULL))
+        return 0;
+    headers->p = p;
+    headers->count--;
+    return 1;
 }
 
-/* The record at p: 1, or 0 for one that is not right. Its headers are read one by one: the last must end at its end. */
+/* The record at p: 1, or 0 for one that is not right. Its headers are read one by one: the last
+ * must end where they do. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;
@@ -82,11 +93,11 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
     p = tw_magic2_bytes(p, end, &record->value, &record->value_size);
     if (TW_UNLIKELY(p == NULL))
         return 0;
-    p = tw_magic2_int(p, end, &record->headers_count);
-    if (TW_UNLIKELY(p == NULL || record->headers_count < 0 || record->headers_count > (end - p) / 2))
+    record->headers.p = p = tw_magic2_int(p, end, &record->headers.count);
+    record->headers.end = end;
+    if (TW_UNLIKELY(p == NULL || record->headers.count < 0 || record->headers.count > (end - p) / 2))
         return 0;
-    record->headers = p;
-    return record->headers_count > 0 || p == end;
+    return record->headers.count > 0 || p == end;
 }
 
 #endif

@@ -16,13 +16,13 @@ static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t leas
     return low;
 }
 
-static int tw_has_right_headers(const tw_magic2_record *record)
+static int tw_are_right(tw_magic2_headers headers)
 {
-    const uint8_t *p = record->headers;
     tw_magic2_header header;
-    for (int64_t index = 0; index < record->headers_count && p != NULL; index++)
-        p = tw_read_magic2_header(p, record->end, &header);
-    return p == record->end;
+    while (headers.count > 0)
+        if (!tw_next_magic2_header(&headers, &header))
+            return 0;
+    return headers.p == headers.end;
 }
 
 int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts)
@@ -32,7 +32,7 @@ int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count
     int64_t offset, timestamp, before = INT64_MIN;
     int64_t at = batch->left > 0 ? tw_first_from(lasts, lasts_count, batch->base_offset) : 0;
     for (int64_t left = batch->left; left > 0; left--) {
-        if (!tw_read_magic2(p, batch->end, 1, &record) || !tw_has_right_headers(&record))
+        if (!tw_read_magic2(p, batch->end, 1, &record) || !tw_are_right(record.headers))
             return 0;
         if (record.offset < 0 || !tw_add(batch->base_offset, record.offset, &offset) || offset <= before)
             return 0;
