@@ -4,8 +4,8 @@
 
 #include "engine/compat.h"
 
-static const char tw_base64_standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-static const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static TW_MAYBE_UNUSED const char tw_base64_standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static TW_MAYBE_UNUSED const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 #define TW_BASE64_SIZE(size) (((size) + 2) / 3 * 4)
 #define TW_UUID_TEXT 22

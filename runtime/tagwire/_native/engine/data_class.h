@@ -31,9 +31,9 @@ typedef struct {
 } tw_data_class;
 
 /* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
-static const tw_data_class *tw_data_class_of(PyTypeObject *cls);
-static const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
-static int tw_same_odd_arrays(PyObject *one, PyObject *other);
+const tw_data_class *tw_data_class_of(PyTypeObject *cls);
+const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
+int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
 /* What an attribute holds: a new reference. An empty slot is for the class's descriptor to say. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
@@ -159,7 +159,7 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
 }
 
 /* Call a class: what `type.__call__` does with the constructor that the class was generated with. */
-static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
+static TW_MAYBE_UNUSED PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
                               PyObject *names)
 {
     PyObject *placed[TW_MOST_ATTRIBUTES];

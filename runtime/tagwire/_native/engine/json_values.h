@@ -12,8 +12,8 @@ typedef struct {
 } tw_json_style;
 
 /* In json.pxi. */
-static PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
-static PyObject *tw_json_unknown_tags(PyObject *tags);
+PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
+PyObject *tw_json_unknown_tags(PyObject *tags);
 
 /* ---------------------------------------------------------------- writing */
 

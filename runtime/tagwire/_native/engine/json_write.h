@@ -13,7 +13,7 @@ typedef struct {
 } tw_json_writer;
 
 /* In json.pxi: what `json.dumps` makes of a value, indented for the depth; a text. */
-static PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
+PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
 {

@@ -1,6 +1,6 @@
 /* Numbers of record formats, and the lengths among them: read and checked without objects.
  *
- * What objects (framed_decode.h) and columns (record_walk.h) are made from. Functions return -1 for what is refused.
+ * What objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h) are made from. Functions return -1 for what is refused.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H

@@ -1,19 +1,14 @@
 /* Single values from bytes into columns. */
-#ifndef TAGWIRE_COLUMN_TAKE_H
-#define TAGWIRE_COLUMN_TAKE_H
+#ifndef TAGWIRE_COLUMN_TAKE_IMPL_H
+#define TAGWIRE_COLUMN_TAKE_IMPL_H
 
-#include "columns/column_steps.h"
+#include "columns/column_rows.h"
 #include "engine/utf8.h"
 
 /* From 16 - n on: the high bits of n bytes, and nothing of those behind them. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
-
-typedef struct {
-    tw_reader r;
-    tw_frame *frame;
-} tw_walk;
 
 #define TW_STORE(type, number)                              \
     do {                                                    \

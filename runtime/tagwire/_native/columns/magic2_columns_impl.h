@@ -1,11 +1,11 @@
 /* Records of the shape of magic 2 into columns: by the walk that lines of JSON and moved records go by as well.
  *
- * Other records are walked item by item (record_walk.h), at about a third of the speed.
+ * Other records are walked item by item (record_walk_impl.h).
  */
-#ifndef TAGWIRE_MAGIC2_COLUMNS_H
-#define TAGWIRE_MAGIC2_COLUMNS_H
+#ifndef TAGWIRE_MAGIC2_COLUMNS_IMPL_H
+#define TAGWIRE_MAGIC2_COLUMNS_IMPL_H
 
-#include "columns/record_walk.h"
+#include "columns/record_walk_impl.h"
 #include "records/magic2_impl.h"
 
 enum tw_magic2_item {
@@ -18,33 +18,6 @@ enum tw_magic2_item {
     TW_MAGIC2_HEADERS,
     TW_MAGIC2_ITEMS
 };
-
-static int tw_is_nullable_bytes(const tw_field *f)
-{
-    return tw_way_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
-}
-
-static int tw_is_delta(const tw_field *f, int bits) { return tw_way_of(f) == TW_NUMBER && f->bits == bits; }
-
-static int tw_is_headers(const tw_field *f)
-{
-    const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
-    return header != NULL && tw_way_of(f) == TW_LIST && !f->form->filled && !f->form->ordered && !header->enclosed &&
-           header->items_count == 2 && header->items[0].kind == TW_TEXT && header->items[0].form->is_usual &&
-           header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
-           header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
-}
-
-/* Whether records have the shape of magic 2. The attributes may have bits of their own, or depend on the batch. */
-static TW_MAYBE_UNUSED int tw_is_magic2(const tw_struct *s)
-{
-    const tw_field *f = s->items;
-    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_way_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
-           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].form->frame == TW_VALUE &&
-           !f[TW_MAGIC2_ATTRIBUTES].form->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
-           tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&
-           tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
-}
 
 static inline int tw_magic2_has_attributes(const tw_struct *s, const int64_t *known)
 {

@@ -3,31 +3,12 @@
  * A sink says where an item goes: into a column, into a slot that the loop over batches looks at, or nowhere. What is
  * checked does not depend on it. Functions return 0 or a fault; a row that is refused is taken back whole.
  */
-#ifndef TAGWIRE_RECORD_WALK_H
-#define TAGWIRE_RECORD_WALK_H
+#ifndef TAGWIRE_RECORD_WALK_IMPL_H
+#define TAGWIRE_RECORD_WALK_IMPL_H
 
-#include "columns/columns.h"
+#include "columns/record_batches.h"
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
-
-#define TW_SLOTS 64
-
-typedef struct tw_sink tw_sink;
-struct tw_sink {
-    int32_t column;       /* or -1 */
-    int32_t slot;         /* or -1 */
-    int32_t null_number;  /* whether -1 is a null of the column */
-    const tw_sink *inner; /* of an array: the sinks of its elements' items */
-};
-
-typedef struct {
-    tw_reader r;          /* its registers are those of the struct that is being read */
-    tw_frame *frame;
-    const tw_crc32c_tables *crc32c, *crc32;
-    int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS]; /* where bytes are whose length is in the slot, -1 for null */
-    int flag;             /* the bit of the last number that has one of its own: a tombstone */
-} tw_record_reader;
 
 /* ---------------------------------------------------------------- values of columns */
 

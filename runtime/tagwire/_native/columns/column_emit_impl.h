@@ -3,18 +3,11 @@
  * They go straight to the buffer of the result's column. A length that stands before its bytes is put there when they
  * are known, and they make room for it.
  */
-#ifndef TAGWIRE_COLUMN_EMIT_H
-#define TAGWIRE_COLUMN_EMIT_H
+#ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
+#define TAGWIRE_COLUMN_EMIT_IMPL_H
 
-#include "columns/column_steps.h"
+#include "columns/column_rows.h"
 #include "engine/utf8.h"
-
-typedef struct {
-    tw_frame *frame;           /* of the results */
-    tw_buffers *out;           /* the column of bytes in it */
-    const tw_column *columns;  /* of the message */
-    const tw_source *sources;  /* a source for each of them */
-} tw_emitter;
 
 /* ---------------------------------------------------------------- bytes */
 
