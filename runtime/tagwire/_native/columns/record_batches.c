@@ -144,8 +144,9 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* The records of the open batch, up to its end or that of the frame; else a fault, and the rows end before it. */
-static int tw_take_records(tw_batches *b)
+/* The records of the open batch, up to its end or that of the frame; else a fault, and the rows end before it. Not inlined:
+ * within the loop over batches it is some 5 % slower. */
+static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
     tw_reader *r = &b->w.r;
