@@ -29,18 +29,14 @@ DATA = {
 }
 PACKAGE = "runtime/tagwire"
 NATIVE = f"{PACKAGE}/_native"
-MODULES = {  # by name, the folder of each source: objects; columns; lines of JSON; records moved
-    "_engine": "engine",
-    "_columns": "columns",
-    "_lines": "records",
-    "_rebatch": "records",
-}
+MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # by name, the folder of its sources
 STABLE_SINCE = (3, 11)  # with the lowest Python of pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
     "-O3",
     "-g0",  # no paths of the building machine in the binary
     "-Werror=implicit-function-declaration",  # a call that the limited API lacks: else it links, and fails at import
+    "-fvisibility=hidden",  # functions that C files share are the module's own, and are called directly
     "-Werror=int-to-pointer-cast",  # an object that Cython took for a number: else it crashes
 ]
 
@@ -128,6 +124,11 @@ def remove_old_engines(package: Path) -> None:
             (package / f"{module}{suffix}").unlink(missing_ok=True)
 
 
+def sources_in_c(root: Path, folder: str) -> list[str]:
+    """The C files of a module, relative to the root."""
+    return sorted(path.relative_to(root).as_posix() for path in (root / NATIVE / folder).glob("*.c"))
+
+
 def compiled(root: Path, work: Path) -> list[Path]:
     """The engine's modules, compiled in the folder `work`."""
     from Cython.Build import cythonize
@@ -138,7 +139,7 @@ def compiled(root: Path, work: Path) -> list[Path]:
     extensions = [
         Extension(
             f"tagwire.{module}",
-            [f"{NATIVE}/{folder}/{module}.pyx"],
+            [f"{NATIVE}/{folder}/{module}.pyx", *sources_in_c(root, folder)],
             include_dirs=[NATIVE],
             define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
             py_limited_api=stable,

@@ -64,7 +64,7 @@ def records(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
 ROWS = {"record": records, "batch": heads}
 
 
-def expected(path: Path, level: str, format: str = "auto") -> list[dict[str, Any]]:
+def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any]]:
     segments = log.Partition(path).segments if path.is_dir() else (log.Segment(path),)
     return [
         row

@@ -20,7 +20,7 @@ from tagwire.records.moving import Movable, movable, new_run
 from tagwire.wire.varint import uvarint_bytes
 
 if TYPE_CHECKING:
-    from tagwire._rebatch import RecordRun
+    from tagwire._records import RecordRun
 
 __all__ = ["BatchSize", "Piece", "as_they_are", "builder_like", "rebatched"]
 

@@ -31,7 +31,7 @@ from tagwire.wire.compression import pack
 
 if TYPE_CHECKING:
     from tagwire._engine import Gathering
-    from tagwire._rebatch import RecordRun
+    from tagwire._records import RecordRun
 
 __all__ = ["AT_ONCE", "BatchBuilder", "build"]
 

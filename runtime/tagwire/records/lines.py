@@ -30,11 +30,10 @@ def native_lines(batch: RecordBatch, head: bytes) -> Generator[bytes, None, int 
     count = walk.count()
     if count is None or walk.bounds_records():
         return 0
-    bases = (walk.base_offset, walk.base_timestamp if walk.appended is None else walk.appended)
-    how = (walk.appended is not None, plain_records.has_attributes(format.record, walk.head), head, _AT_ONCE)
+    how = (walk.bases, plain_records.has_attributes(format.record, walk.head), head, _AT_ONCE)
     pos, left = walk.pos, count
     while left:
-        text, pos, still = lines(walk.data, pos, walk.end, left, *bases, *how)
+        text, pos, still = lines(walk.data, pos, walk.end, left, *how)
         if text:
             yield text
         if still == left:
@@ -46,7 +45,7 @@ def native_lines(batch: RecordBatch, head: bytes) -> Generator[bytes, None, int 
 @cache
 def _native() -> Callable[..., Any] | None:
     try:
-        from tagwire._lines import lines
+        from tagwire._records import lines
     except ImportError:  # the engine of an older build, or none
         return None
     return lines

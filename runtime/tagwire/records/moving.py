@@ -12,10 +12,10 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.walk import Walk
 
 if TYPE_CHECKING:
-    from tagwire._rebatch import RecordRun
+    from tagwire._records import RecordRun
 
 try:
-    from tagwire._rebatch import facts
+    from tagwire._records import facts
 except ImportError:  # a build without native code
     facts = None  # type: ignore[assignment]
 
@@ -31,18 +31,17 @@ _NONE: Final = array("q")
 class Movable:
     """The records of a batch, all of them exactly right, on their way."""
 
-    __slots__ = ("_bases", "_pos", "_walk", "batch", "facts", "left", "next_offset")
+    __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
-    def __init__(self, batch: RecordBatch, walk: Walk, bases: tuple[int, int, bool], facts: bytes) -> None:
+    def __init__(self, batch: RecordBatch, walk: Walk, facts: bytes) -> None:
         self.batch = batch
         self.facts = facts
         """A byte for each record, of the bits above."""
         self.left = len(facts)
         """How many have not been moved."""
-        self.next_offset: int | None = bases[0]
+        self.next_offset: int | None = walk.base_offset
         """The offset of the next one, where it found no room; None if it can't be counted from a run's bases."""
         self._walk = walk
-        self._bases = bases
         self._pos = walk.pos
 
     def move(
@@ -54,7 +53,7 @@ class Movable:
     ) -> None:
         """Move records to a run as long as there is room; a 0 in `kept` leaves one of them all out."""
         where = self._walk.data, self._pos, self._walk.end, self.left
-        self._pos, self.left, self.next_offset = run.take(*where, self._bases, kept, most_bytes, most_records)
+        self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
@@ -71,14 +70,12 @@ def movable(batch: RecordBatch, lasts: Any = _NONE) -> Movable | None:
     count = walk.count()
     if not count or walk.bounds_records():
         return None
-    appended = walk.appended
-    bases = (walk.base_offset, walk.base_timestamp if appended is None else appended, appended is not None)
-    found = facts(walk.data, walk.pos, walk.end, count, bases, lasts)
-    return None if found is None else Movable(batch, walk, bases, found)
+    found = facts(walk.data, walk.pos, walk.end, count, walk.bases, lasts)
+    return None if found is None else Movable(batch, walk, found)
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
     """Where records are moved to: those of one batch, whose timestamps count from the first unless a base is given."""
-    from tagwire._rebatch import RecordRun
+    from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)

@@ -96,17 +96,18 @@ class Walk:
         plans = self.format.plans
         reading = None
         if plans.records is not None:
-            inputs = plans.inputs(self.bases(), self.head)
+            offset, timestamp, is_appended = self.bases
+            inputs = plans.inputs({OFFSET: offset, TIMESTAMP: timestamp, SCALE: int(not is_appended)}, self.head)
             reading = plans.records.read(
                 self.data, self.pos, self.end, self.count(), inputs, self.limits, self.by_layout
             )
         return self.in_python() if reading is None else reading
 
-    def bases(self) -> dict[str, int]:
-        """What the records' offsets and timestamps are counted from."""
-        if self.appended is None:
-            return {OFFSET: self.base_offset, TIMESTAMP: self.base_timestamp, SCALE: 1}
-        return {OFFSET: self.base_offset, TIMESTAMP: self.appended, SCALE: 0}
+    @property
+    def bases(self) -> tuple[int, int, bool]:
+        """The offset and the timestamp that records are counted from, and whether all have that timestamp."""
+        appended = self.appended
+        return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
         """The records without the native engine: in straight lines as far as these go, then by the layout."""

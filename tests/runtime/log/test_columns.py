@@ -11,9 +11,11 @@ from log_rows import ROWS, expected, found, plain, same
 from record_damage import records_for
 
 from tagwire import log
+from tagwire.layout import Array, Bits, Fixed, Item, Layout, Nested, StructLayout
 from tagwire.log import column_stream
 from tagwire.log.column_stream import GatheredRows, Pass
 from tagwire.records import Record, build, format_names, format_of
+from tagwire.wire.types import WIRE_TYPES
 
 CopyOf = Callable[[str], Path]
 PARTITIONS = (
@@ -63,6 +65,43 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
         columns = log.columns(path, level=level, format=name)
         rows = Pass(columns.root, columns.wanted).rows
         assert not isinstance(rows, GatheredRows), "the native engine must read these"
+
+
+def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
+    """Magic 2, but with bits in the attributes of records, or with more fields behind these."""
+    layout = format_of("v2").layout
+    records = layout.root.items[-1]
+    assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
+    length, attributes, *others = records.type.element.struct.items
+    fields = (length, attributes.replace(bits=bits), *more, *others)
+    struct = StructLayout("Record", fields, cls=records.type.element.struct.cls)
+    array = records.replace(type=records.type.replace(element=Nested(struct)))
+    return Layout("own", None, StructLayout("Batch", (*layout.root.items[:-1], array), cls=layout.root.cls))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        near_magic_2(),
+        near_magic_2(Bits("is_tombstone", 1)),
+        near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
+        near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
+        near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),
+    ],
+    ids=["the same", "tombstone", "kind", "both", "one more field"],
+)
+@pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
+def test_formats_near_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
+    """By the walk of magic 2 or item by item, bits of the attributes mean what the format says."""
+    records = [
+        Record(3, 1_000, b"k", None, attributes=8),
+        Record(4, -1, None, b"v" * 70, (("trace", b"1"), ("é", None))),
+        Record(7, 2_000, b"", b"", attributes=-128),
+    ]
+    path = tmp_path / "segment"
+    path.write_bytes(build(records, layout).encode())
+    rows = expected(path, "record", layout)
+    same(found(path, columns=columns, format=layout), [{name: row[name] for name in columns or row} for row in rows])
 
 
 def test_v3_is_found_out(tmp_path: Path) -> None:

@@ -154,8 +154,8 @@ def test_every_byte_changed(mask: int) -> None:
 
 
 def test_places_that_are_not_there() -> None:
-    from tagwire._lines import lines
+    from tagwire._records import lines
 
     for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
         with pytest.raises(ValueError, match="bytes from"):
-            lines(b"12345678", *places, 0, 0, False, True, b"{", 100)
+            lines(b"12345678", *places, (0, 0, False), True, b"{", 100)

@@ -132,7 +132,7 @@ def with_its_checksum(data: bytes) -> list[RecordBatch]:
 
 
 def test_places_that_are_not_there() -> None:
-    from tagwire._rebatch import RecordRun, facts
+    from tagwire._records import RecordRun, facts
 
     for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1), (0, 8, 9), (0, 8, -1)):
         with pytest.raises(ValueError, match="records in bytes from"):

@@ -14,8 +14,14 @@ from uuid import UUID
 
 from cython cimport final
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.errno cimport EINVAL, ENOMEM
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from columns.declarations cimport *
+from engine.plan cimport *
 
 from tagwire._engine import NotNative
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
@@ -52,7 +58,6 @@ __all__ = [
 ]
 
 include "engine/kinds.pxi"
-include "columns/column_declarations.pxi"
 include "columns/column_shape.pxi"
 include "columns/column_exports.pxi"
 include "columns/column_imports.pxi"

@@ -134,7 +134,7 @@ cdef class Shape:
 
 
 cdef class Spares:
-    """Frames to be filled again, of at most so many bytes together: see column_pool.h. Threads may share them."""
+    """Frames to be filled again, of at most so many bytes together: see column_pool.c. Threads may share them."""
 
     cdef tw_pool *pool
 

@@ -7,7 +7,38 @@
 #ifndef TAGWIRE_RECORD_BATCHES_H
 #define TAGWIRE_RECORD_BATCHES_H
 
-#include "columns/record_constants.h"
+#include "columns/columns.h"
+
+#define TW_SLOTS 64
+
+typedef struct tw_sink tw_sink;
+struct tw_sink {
+    int32_t column;       /* or -1 */
+    int32_t slot;         /* or -1 */
+    int32_t null_number;  /* whether -1 is a null of the column */
+    const tw_sink *inner; /* of an array: the sinks of its elements' items */
+};
+
+typedef struct {
+    tw_reader r;          /* its registers are those of the struct that is being read */
+    tw_frame *frame;
+    const tw_crc32c_tables *crc32c, *crc32;
+    int64_t slots[TW_SLOTS];
+    const uint8_t *spans[TW_SLOTS]; /* where bytes are whose length is in the slot, -1 for null */
+    int flag;             /* the bit of the last number that has one of its own: a tombstone */
+} tw_record_reader;
+
+typedef struct {
+    int32_t column;
+    int32_t slot;           /* of the number; -1 where `number` is it */
+    int32_t test;           /* the slot of the bits that say whether it is null; -1 for never */
+    int32_t null_number;    /* whether -1 is null */
+    int64_t number;
+    int64_t mask;           /* of the number's bits; 0 for the number itself */
+    uint8_t shift;
+    int64_t needed, unless; /* null without the one bit, or with one of the others */
+    const int32_t *words;   /* of named bits: the number of each name among the column's words */
+} tw_constant;
 
 enum tw_halt {
     TW_DONE = 0,
@@ -38,6 +69,7 @@ typedef struct {
     int32_t constants_count, inputs_count, idle_count;
     int32_t tombstone;       /* its column, or -1 */
     int32_t has_flag;        /* whether a bit says so, not the null value */
+    int32_t is_magic2;       /* its records have that shape */
     int32_t is_message;      /* a record itself, or a wrapper */
     int32_t is_relative;     /* offsets in a wrapper count up to the wrapper's own */
     int32_t base_offset, attributes;
@@ -62,6 +94,7 @@ typedef struct {
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;     /* of the open batch */
     int is_open;
+    int has_attributes;      /* of records of magic 2's shape */
     int64_t left;            /* records of the open batch that are still to come; negative: up to the end */
     int64_t index;           /* records of the open batch that have been read */
     int64_t first_offset;    /* rows below it are dropped */
@@ -69,288 +102,16 @@ typedef struct {
     int64_t most_rows, most_bytes, bytes; /* of a frame; bytes that went into this one */
 } tw_batches;
 
-/* ---------------------------------------------------------------- heads */
-
-/* Whether the magic byte of the format that is tried stands where a varint length before it puts it. */
-static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
-{
-    tw_reader r;
-    uint64_t bits = 0;
-    int64_t index = 0, length;
-    if (b->tried == NULL || left < 8)
-        return 0;
-    r.p = p + 8;
-    r.end = p + left;
-    for (; index < 5 && r.p < r.end; index++) {
-        uint8_t byte = *r.p++;
-        bits |= (uint64_t)(byte & 0x7F) << 7 * index;
-        if (byte < 0x80) {
-            length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
-            return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
-        }
-    }
-    return 0;
-}
-
-/* The plan of the batch at p; NULL where only Python can tell. */
-static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
-{
-    static const uint8_t zeros[17];
-    const tw_record_plan *usual;
-    if (left < (int64_t)sizeof zeros || memcmp(p, zeros, sizeof zeros) == 0)
-        return NULL;
-    if (b->alone != NULL)
-        return b->alone;
-    usual = p[16] < TW_MAGICS ? b->plans[p[16]] : NULL;
-    if (!tw_may_be_tried(b, p, left))
-        return usual;
-    return usual == NULL ? b->tried : NULL;
-}
-
-/* What follows from the items of a head: numbers of 64 bits, or only Python has them. */
-static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
-{
-    int64_t *derived = slots + plan->head->items_count;
-    int64_t highest = plan->max_timestamp >= 0    ? slots[plan->max_timestamp]
-                      : plan->base_timestamp >= 0 ? slots[plan->base_timestamp]
-                                                  : -1;
-    derived[TW_SLOT_POSITION] = position;
-    derived[TW_SLOT_SIZE] = size;
-    derived[TW_SLOT_BASE_OFFSET] = slots[plan->base_offset];
-    if (!tw_add(slots[plan->base_offset], plan->last_delta < 0 ? 0 : slots[plan->last_delta],
-                derived + TW_SLOT_LAST_OFFSET))
-        return TW_UNTRIED;
-    return tw_add(highest, plan->max_relative_to < 0 ? 0 : slots[plan->max_relative_to],
-                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
-}
-
-static void tw_start_registers(int64_t *known)
-{
-    memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* as FramedBuilder has it: 1 is always 0, 2 is always 1 */
-}
-
-/* The head at `position`, into `head`; `next` is behind its batch. */
-static int tw_walk_head(tw_batches *b)
-{
-    tw_record_reader *w = &b->w;
-    int fault;
-    tw_start_registers(b->head_known);
-    w->r.known = b->head_known;
-    w->r.start = w->r.p = b->data + b->position;
-    w->r.end = b->data + b->size;
-    w->r.trusted = 0;
-    fault = tw_walk_struct(b->plan->head, b->plan->head_sinks, w, 0);
-    if (fault < 0)
-        return fault;
-    b->next = w->r.p - b->data;
-    memcpy(b->head, w->slots, sizeof b->head);
-    return tw_work_out(b->plan, b->head, b->position, b->next - b->position);
-}
-
-/* ---------------------------------------------------------------- rows */
-
-static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
-{
-    int fault = 0;
-    for (int32_t index = 0; index < b->plan->constants_count && fault == 0; index++)
-        fault = tw_put_constant(b->w.frame, b->plan->constants + index, b->head, first, end);
-    return fault;
-}
-
-/* Ends rows that were walked: their constants, and how many there are. */
-static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
-{
-    int fault = tw_put_constants(b, first, end);
-    b->w.frame->levels[0].length = fault < 0 ? first : end;
-    return fault;
-}
-
-static inline int tw_take_record(tw_batches *b, int64_t row)
-{
-    const tw_record_plan *plan = b->plan;
-    tw_record_reader *w = &b->w;
-    int fault = tw_walk_struct(plan->record, plan->sinks, w, row);
-    if (TW_UNLIKELY(fault < 0))
-        return fault;
-    for (int32_t index = 0; index < plan->idle_count; index++)
-        tw_put_null(w->frame, plan->idle[index], row);
-    if (plan->tombstone >= 0)
-        tw_put_bit(w->frame->buffers[plan->tombstone].values, row,
-                   plan->has_flag ? w->flag : w->slots[TW_SLOT_VALUE] < 0);
-    return 0;
-}
-
-static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *from)
-{
-    return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
-}
-
-/* The records of the open batch, up to its end or that of the frame; else a fault, and the rows end before it. */
-static int tw_take_records(tw_batches *b)
-{
-    tw_frame *frame = b->w.frame;
-    tw_reader *r = &b->w.r;
-    const uint8_t *from = r->p, *start = from;
-    int64_t first = frame->levels[0].length, row = first;
-    int fault = 0, ended;
-    r->known = b->known;
-    while (b->left ? b->left > 0 || r->p < r->end : 0) {
-        if (row && tw_is_full(b, row, from))
-            break;
-        start = r->p;
-        fault = tw_reserve(frame, 0, row + 1);
-        if (fault == 0)
-            fault = tw_take_record(b, row);
-        if (TW_UNLIKELY(fault < 0 || b->w.slots[TW_SLOT_OFFSET] < b->first_offset)) {
-            ended = tw_end_rows(b, first, row);
-            first = row;
-            tw_truncate(frame, row);
-            if (fault < 0 || ended < 0) {
-                r->p = start;
-                return fault < 0 ? fault : ended;
-            }
-        } else
-            row++;
-        b->index++;
-        b->left -= b->left > 0;
-    }
-    b->bytes += r->p - from;
-    fault = tw_end_rows(b, first, row);
-    if (fault < 0)
-        return fault;
-    if (b->left > 0 || (b->left < 0 && r->p < r->end))
-        return TW_FULL;
-    return r->p == r->end ? 0 : TW_REFUSED;
-}
+/* Whether records have the shape of magic 2. The attributes may have bits of their own, or depend on the batch. */
+int tw_is_magic2(const tw_struct *s);
 
 /* Sets out to read the records at p, which are unpacked: as many as the head says, or all up to the end. */
-static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
-{
-    const tw_record_plan *plan = b->plan;
-    int is_appended = !plan->is_message && (b->head[plan->attributes] & plan->append_mask) != 0;
-    int64_t left = plan->count < 0 ? -1 : b->head[plan->count];
-    b->w.r.start = b->w.r.p = p;
-    b->w.r.end = p + size;
-    b->left = left;
-    if (plan->count >= 0 && (left < 0 || left > size / plan->least))
-        return TW_REFUSED;
-    tw_start_registers(b->known);
-    for (int32_t index = 0; index < plan->inputs_count; index++)
-        b->known[plan->inputs[index].place] = b->head[plan->inputs[index].slot];
-    if (plan->offset_base >= 0)
-        b->known[plan->offset_base] = plan->is_message ? 0 : b->head[plan->base_offset];
-    if (plan->timestamp_base >= 0)
-        b->known[plan->timestamp_base] = plan->is_message ? 0
-                                         : is_appended    ? b->head[plan->head->items_count + TW_SLOT_MAX_TIMESTAMP]
-                                                          : b->head[plan->base_timestamp];
-    if (plan->timestamp_scale >= 0)
-        b->known[plan->timestamp_scale] = !is_appended;
-    b->index = 0;
-    b->is_open = 1;
-    return left > 0 ? tw_reserve(b->w.frame, 0, b->w.frame->levels[0].length + (left < 4096 ? left : 4096)) : 0;
-}
+int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size);
 
 /* The same of what a wrapper holds. All of it is read before, so that a wrapper at fault has no records. */
-static int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
-{
-    const tw_record_plan *plan = b->plan;
-    tw_reader *r = &b->w.r;
-    int64_t first = 0, last, shift = 0;
-    int fault = tw_open_records(b, p, size);
-    if (fault < 0 || size == 0 || b->head[plan->attributes] & plan->no_wrapper_mask)
-        return TW_REFUSED;
-    r->known = b->known;
-    r->trusted = 0;
-    while (r->p < r->end) {
-        int is_first = r->p == p;
-        fault = tw_walk_struct(plan->record, plan->no_sinks, &b->w, 0);
-        if (fault < 0)
-            return fault;
-        if (is_first)
-            first = b->w.slots[TW_SLOT_OFFSET];
-    }
-    last = b->w.slots[TW_SLOT_OFFSET];
-    if (plan->is_relative && (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift)))
-        return TW_UNTRIED;
-    if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
-        return TW_UNTRIED;
-    r->p = p;
-    r->trusted = 1;
-    b->known[plan->offset_base] = shift;
-    if (plan->timestamp_base >= 0 && b->head[plan->attributes] & plan->append_mask) {
-        b->known[plan->timestamp_base] = b->head[plan->base_timestamp];
-        b->known[plan->timestamp_scale] = 0;
-    }
-    return 0;
-}
-
-/* ---------------------------------------------------------------- batches */
-
-/* A row for a head alone. */
-static int tw_take_head(tw_batches *b)
-{
-    tw_frame *frame = b->w.frame;
-    int64_t row = frame->levels[0].length;
-    int fault = tw_reserve(frame, 0, row + 1);
-    if (fault == 0)
-        fault = tw_end_rows(b, row, row + 1);
-    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
-    return fault;
-}
-
-/* The batch at `position`: its head, and what its records are read from. */
-static int tw_open_batch(tw_batches *b)
-{
-    const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
-    int fault;
-    b->index = 0;
-    if (plan == NULL)
-        return TW_UNCLEAR;
-    fault = tw_walk_head(b);
-    if (fault < 0 || plan->record == NULL)
-        return fault;
-    if (b->head[plan->attributes] & plan->codec_mask)
-        return TW_PACKED;
-    if (plan->is_message) {
-        fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* its checksum was held against it as that of a head */
-        return fault;
-    }
-    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);
-}
-
-static int tw_close_batch(tw_batches *b)
-{
-    b->is_open = 0;
-    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
-    b->position = b->next;
-    return 0;
-}
+int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size);
 
 /* Goes on until there is a reason not to: a tw_halt, or a fault in the batch at `position`. */
-static int tw_walk_batches(tw_batches *b)
-{
-    for (;;) {
-        int halt = 0;
-        if (b->is_open) {
-            halt = tw_take_records(b);
-            if (halt)
-                return halt;
-            tw_close_batch(b);
-        }
-        if (b->w.frame->levels[0].length >= b->most_rows || b->bytes >= b->most_bytes)
-            return TW_FULL;
-        if (b->position >= b->end)
-            return TW_DONE;
-        halt = tw_open_batch(b);
-        if (halt == 0 && b->plan->record == NULL) {
-            halt = tw_take_head(b);
-            b->position = b->next;
-        }
-        if (halt)
-            return halt;
-    }
-}
+int tw_walk_batches(tw_batches *b);
 
 #endif

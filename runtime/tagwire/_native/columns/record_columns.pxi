@@ -1,91 +1,8 @@
-"""Batches of records into columns: the plan of a format's columns, and the call around the loop (record_batches.h).
+"""Batches of records into columns: the plan of a format's columns, and the call around the loop (record_batches.c).
 
 The plan is the engine's own for the format's heads and records; here each of its items gets a sink, and each column
 that a batch has one value for a constant.
 """
-
-cdef extern from "engine/crc32c.h" nogil:
-    ctypedef struct tw_crc32c_tables:
-        pass
-    uint32_t TW_CRC32_POLYNOMIAL
-    void tw_crc_prepare(tw_crc32c_tables *, uint32_t)
-    void tw_crc32c_prepare(tw_crc32c_tables *)
-
-cdef extern from "engine/plan.h" nogil:
-    ctypedef struct tw_form:
-        uint8_t is_number
-        int64_t flag_mask
-    ctypedef struct tw_field:
-        uint8_t kind, nullable, marker
-        int64_t minimum
-        const tw_field *element
-        const tw_struct *child
-        const tw_form *form
-    ctypedef struct tw_struct:
-        Py_ssize_t items_count
-        const tw_field *items
-    ctypedef struct tw_reader:
-        pass
-
-cdef extern from "columns/record_batches.h" nogil:
-    int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
-    int TW_SLOT_OFFSET, TW_SLOT_VALUE
-    int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
-    int TW_MOST_HEAD_ITEMS, TW_MAGICS
-    ctypedef struct tw_sink:
-        int32_t column, slot, null_number
-        const tw_sink *inner
-    void tw_choose_ways(const tw_struct *, tw_sink *, const tw_column *)
-    ctypedef struct tw_record_reader:
-        tw_frame *frame
-        const tw_crc32c_tables *crc32c
-        const tw_crc32c_tables *crc32
-        const uint8_t **spans
-    ctypedef struct tw_constant:
-        int32_t column, slot, test, null_number
-        int64_t number, mask, needed, unless
-        uint8_t shift
-        const int32_t *words
-    ctypedef struct tw_input:
-        int32_t place, slot
-    ctypedef struct tw_record_plan:
-        const tw_struct *head
-        const tw_struct *record
-        const tw_sink *head_sinks
-        const tw_sink *sinks
-        const tw_sink *no_sinks
-        const tw_constant *constants
-        const tw_input *inputs
-        const int32_t *idle
-        int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_message, is_relative
-        int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
-        int32_t offset_base, timestamp_base, timestamp_scale
-        int64_t codec_mask, append_mask, no_wrapper_mask, least
-    ctypedef struct tw_batches:
-        tw_record_reader w
-        int64_t *head
-        const uint8_t *data
-        int64_t size, end, position, next
-        const tw_record_plan *alone
-        const tw_record_plan **plans
-        const tw_record_plan *tried
-        int32_t tried_magic, tried_zigzag
-        const tw_record_plan *plan
-        int is_open
-        int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes
-    int tw_walk_batches(tw_batches *)
-    int tw_open_records(tw_batches *, const uint8_t *, int64_t)
-    int tw_open_wrapped(tw_batches *, const uint8_t *, int64_t)
-
-cdef extern from "Python.h":
-    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
-    char *PyByteArray_AsString(object) except NULL
-    int PyBUF_READ, PyBUF_SIMPLE
-    ctypedef struct Py_buffer:
-        void *buf
-        Py_ssize_t len
-    int PyObject_GetBuffer(object, Py_buffer *, int) except -1
-    void PyBuffer_Release(Py_buffer *)
 
 cdef tw_crc32c_tables CRC32C, CRC32  # made here once, then only read
 tw_crc32c_prepare(&CRC32C)
@@ -148,7 +65,6 @@ cdef class RecordPlan:
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
             sinks[index].slot = index
-        tw_choose_ways(self.c.head, sinks, self.shape.columns)
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
@@ -226,8 +142,7 @@ cdef class RecordPlan:
             if column is not None and name not in names:
                 idle[self.c.idle_count] = self.shape.index(column)
                 self.c.idle_count += 1
-        tw_choose_ways(s, sinks, self.shape.columns)
-        tw_choose_ways(s, no_sinks, self.shape.columns)
+        self.c.is_magic2 = tw_is_magic2(s)
         flag = self.shape.root.child("tombstone")
         self.c.tombstone = -1 if flag is None else self.shape.index(flag)
         return self.inputs(records)

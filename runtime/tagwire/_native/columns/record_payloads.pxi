@@ -1,9 +1,5 @@
 """Messages out of the keys and values of records, as one more column beside theirs."""
 
-cdef extern from "columns/record_payloads.h" nogil:
-    int TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD
-    int tw_split_payloads(tw_frame *, int32_t, int32_t, int32_t, int, int64_t, tw_frame *)
-
 cdef dict PAYLOADS = {
     "coordinator-key": TW_COORDINATOR_KEY,
     "coordinator-value": TW_COORDINATOR_VALUE,

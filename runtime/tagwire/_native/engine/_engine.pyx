@@ -13,7 +13,12 @@ from types import MemberDescriptorType, NoneType
 from zlib import crc32
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
 from cython cimport final, no_gc_clear
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int32_t, int64_t, uint8_t
+
+from engine.declarations cimport *
+from engine.plan cimport *
 
 from tagwire.wire.buffers import as_bytes, bytes_and_view
 from tagwire.errors import TagwireError
@@ -63,7 +68,6 @@ cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look i
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"
-include "engine/declarations.pxi"
 include "engine/plain.pxi"
 include "engine/slots.pxi"
 include "engine/plan.pxi"

@@ -15,11 +15,15 @@
 #  define TW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
+#  define TW_NOINLINE __attribute__((noinline))
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* what one of the files that include it may not call */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
 #  define TW_UNLIKELY(condition) (condition)
 #  define TW_RARE
+#  define TW_NOINLINE
+#  define TW_MAYBE_UNUSED
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 

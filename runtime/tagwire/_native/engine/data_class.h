@@ -31,9 +31,9 @@ typedef struct {
 } tw_data_class;
 
 /* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
-static const tw_data_class *tw_data_class_of(PyTypeObject *cls);
-static const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
-static int tw_same_odd_arrays(PyObject *one, PyObject *other);
+const tw_data_class *tw_data_class_of(PyTypeObject *cls);
+const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
+int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
 /* What an attribute holds: a new reference. An empty slot is for the class's descriptor to say. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
@@ -100,7 +100,7 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 }
 
 /* An object of these arguments, borrowed, one for each attribute; NULL for those that were not given. */
-static PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
+static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
     const tw_attribute *a = c->attributes, *end = a + c->count;
@@ -124,7 +124,8 @@ static PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments
 }
 
 /* Put keyword arguments where their attributes are: 0, or -1 where one is no attribute's. */
-static int tw_place_arguments(const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
+static TW_MAYBE_UNUSED int tw_place_arguments(
+    const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
 {
     Py_ssize_t count = names == NULL ? 0 : TW_TUPLE_SIZE(names), next = 0;
     memset(placed, 0, c->count * sizeof(PyObject *));
@@ -159,8 +160,8 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
 }
 
 /* Call a class: what `type.__call__` does with the constructor that the class was generated with. */
-static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
-                              PyObject *names)
+static TW_MAYBE_UNUSED PyObject *tw_construct(
+    const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
     PyObject *placed[TW_MOST_ATTRIBUTES];
     Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -177,8 +178,8 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
 #  define TW_CONSTRUCTS 1
 #else /* types have no such slot in the limited API: Python constructs */
 #  define TW_CONSTRUCTS 0
-static PyObject *tw_construct(const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags,
-                              PyObject *names)
+static TW_MAYBE_UNUSED PyObject *tw_construct(
+    const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
     (void)c, (void)init, (void)cls, (void)args, (void)flags, (void)names;
     return NULL;

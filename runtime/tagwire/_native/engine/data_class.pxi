@@ -153,7 +153,7 @@ cdef DataClass data_class(PyTypeObject *cls):
     return <DataClass>made
 
 
-cdef const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
+cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
     """What C may compare objects of a class by; NULL where Python does."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
@@ -162,7 +162,7 @@ cdef const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) ex
     return &found.c if found.is_plain else NULL
 
 
-cdef const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
+cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
     """What C may show objects of a class by; NULL where Python does."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
@@ -171,7 +171,7 @@ cdef const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) 
     return &found.c if found.is_plain else NULL
 
 
-cdef int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
+cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
     """Arrays of other classes than tuple and list, which may have elements and lengths of their own making."""
     return bool(PYTHON_SAME(one, other))
 

@@ -337,7 +337,7 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
 }
 
 /* The message at r->p, or NULL. */
-static PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
+static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
 {
     PyObject *message;
     r->numbers_tuple = NULL;
@@ -345,5 +345,7 @@ static PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
     tw_remember_numbers(r, NULL, NULL);
     return message;
 }
+
+#include "engine/framed_decode.h" /* which has tw_read_framed, and needs what is above */
 
 #endif

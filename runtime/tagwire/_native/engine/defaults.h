@@ -53,7 +53,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 }
 
 /* What an empty slot stands for, from now on in the slot; borrowed. */
-static PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
+static TW_MAYBE_UNUSED PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
     if (value == NULL)
@@ -104,7 +104,7 @@ static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 }
 
 /* Whether what a slot holds is not the field's default: 0, 1, or -1 for a fault. */
-static int tw_differs(const tw_field *f, PyObject *value)
+static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
 {
     PyObject *fresh = f->value;
     if (value == NULL)

@@ -397,4 +397,6 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
+#include "engine/framed_encode.h" /* which has tw_write_framed, and needs what is above */
+
 #endif

@@ -10,8 +10,8 @@
 #include "engine/number_reading.h"
 
 /* In Cython (framing.pxi), with an exception where it fails. */
-static int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
-static PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
+int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
+PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
 /* -1 with an exception where it fails. */
 static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
@@ -342,7 +342,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 }
 
 /* As tw_read_framed, in an object that was made before, and that nobody else has any more. */
-static PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
+static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the short way takes what the slots hold */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {

@@ -6,12 +6,13 @@
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
 
+#include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
 /* In Cython (framing.pxi), with an exception where it fails. */
-static PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
-static PyObject *tw_plain_tuple(PyObject *value, Py_ssize_t size);
-static int tw_has_unknown_names(PyObject *names, PyObject *values);
+PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
+PyObject *tw_plain_tuple(PyObject *value, Py_ssize_t size);
+int tw_has_unknown_names(PyObject *names, PyObject *values);
 
 /* A gap that waits for its number: where it is, and what the number depends on. */
 typedef struct {

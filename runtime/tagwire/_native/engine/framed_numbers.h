@@ -4,7 +4,7 @@
 #ifndef TAGWIRE_FRAMED_NUMBERS_H
 #define TAGWIRE_FRAMED_NUMBERS_H
 
-#include "engine/encode.h"
+#include "engine/values.h"
 #include "engine/framed_decode.h"
 
 /* The bytes of a number at `p`, for which there is room, or -1 where its type has no such number. */

@@ -292,11 +292,11 @@ cdef extern from "Python.h":
     int PyBUF_READ
 
 
-cdef int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) except -1:
+cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) except -1:
     return crc32(PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
 
 
-cdef object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
+cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
     """What bytes unpack to; None for what does not."""
     from tagwire.wire.compression import PackingFault, unpack
 
@@ -306,13 +306,13 @@ cdef object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssiz
         return None
 
 
-cdef object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
+cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
     from tagwire.wire.compression import pack
 
     return pack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))
 
 
-cdef object plain_tuple "tw_plain_tuple"(object value, Py_ssize_t size):
+cdef public object plain_tuple "tw_plain_tuple"(object value, Py_ssize_t size):
     """So many values as a tuple."""
     found = tuple(value)
     if len(found) != size:
@@ -320,6 +320,6 @@ cdef object plain_tuple "tw_plain_tuple"(object value, Py_ssize_t size):
     return found
 
 
-cdef int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
+cdef public int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
     """Whether a dict has a key that is no field's name."""
     return not (<dict>values).keys() <= <object>names

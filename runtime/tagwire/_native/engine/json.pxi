@@ -222,7 +222,7 @@ cdef inline object taken_or_none(PyObject *value):
     return taken(value)
 
 
-cdef object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
+cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
     """A value that is not of the plain kind, as JSON."""
     from tagwire.message.json import json_value
 
@@ -231,14 +231,14 @@ cdef object json_odd "tw_json_odd"(const tw_field *field, object value, bint los
     return json_value(float(value) if field.kind == TW_FLOAT64 else value, is_lossless=lossless)
 
 
-cdef object json_unknown_tags "tw_json_unknown_tags"(object tags):
+cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
     """Unknown tagged fields, as JSON."""
     from tagwire.message.json import json_tags
 
     return json_tags(tags)
 
 
-cdef object json_dumped "tw_json_dumped"(object value, int indent, int depth):
+cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
     """A value as text, indented as it stands within another."""
     from tagwire.message.json_text import dumped
 

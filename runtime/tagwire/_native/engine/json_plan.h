@@ -72,7 +72,7 @@ static inline int tw_fits_kind(int kind, int64_t x)
 }
 
 /* The object of these arguments, which are new references or NULL; all are taken. NULL where `made` says no. */
-static PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
+static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;
     for (Py_ssize_t index = 0; index < c->count; index++)

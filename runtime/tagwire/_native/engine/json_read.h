@@ -321,7 +321,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 }
 
 /* The message that is the whole text. */
-static PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
+static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *message = tw_json_read_struct(t, j);
     if (message != NULL) {

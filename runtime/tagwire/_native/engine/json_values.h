@@ -2,8 +2,8 @@
 #ifndef TAGWIRE_JSON_VALUES_H
 #define TAGWIRE_JSON_VALUES_H
 
+#include "engine/json_letters.h"
 #include "engine/json_plan.h"
-#include "engine/base64.h"
 
 /* What writing needs to know; `lossless` is the style. */
 typedef struct {
@@ -12,8 +12,8 @@ typedef struct {
 } tw_json_style;
 
 /* In json.pxi. */
-static PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
-static PyObject *tw_json_unknown_tags(PyObject *tags);
+PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
+PyObject *tw_json_unknown_tags(PyObject *tags);
 
 /* ---------------------------------------------------------------- writing */
 
@@ -169,6 +169,30 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
 }
 
 /* ---------------------------------------------------------------- reading */
+
+/* The bytes of padded base64; NULL without an exception where it is none. */
+static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
+{
+    PyObject *bytes;
+    Py_ssize_t letters = size;
+    if (size % 4)
+        return NULL;
+    for (int padding = 0; padding < 2 && letters && p[letters - 1] == '='; padding++)
+        letters--;
+    bytes = PyBytes_FromStringAndSize(NULL, letters / 4 * 3 + (letters % 4 ? letters % 4 - 1 : 0));
+    if (bytes != NULL && tw_get_base64(TW_BYTES_DATA(bytes), p, letters, 0) < 0)
+        Py_CLEAR(bytes);
+    return bytes;
+}
+
+/* The UUID of 22 letters; NULL without an exception where they are none. */
+static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
+{
+    uint8_t bytes[18];
+    if (size != TW_UUID_TEXT || tw_get_base64(bytes, p, size, 1) != 16)
+        return NULL;
+    return tw_new_uuid(r, bytes);
+}
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 

@@ -13,7 +13,7 @@ typedef struct {
 } tw_json_writer;
 
 /* In json.pxi: what `json.dumps` makes of a value, indented for the depth; a text. */
-static PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
+PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
 {
@@ -76,67 +76,18 @@ static int tw_json_close(tw_json_writer *w, char bracket, int is_empty)
 
 static int tw_json_write_int(tw_json_writer *w, int64_t x)
 {
-    char digits[20], *first = digits + sizeof digits;
-    uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-    do {
-        *--first = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
-    if (tw_json_room(w, 21) < 0)
+    if (tw_json_room(w, TW_MOST_DIGITS) < 0)
         return -1;
-    if (x < 0)
-        *w->p++ = '-';
-    return tw_json_put(w, first, digits + sizeof digits - first);
-}
-
-/* Which characters must be escaped: 0, or the letter behind the backslash. */
-static inline char tw_json_escape(uint8_t letter)
-{
-    switch (letter) {
-    case '"':
-    case '\\':
-        return (char)letter;
-    case '\n':
-        return 'n';
-    case '\r':
-        return 'r';
-    case '\t':
-        return 't';
-    case '\b':
-        return 'b';
-    case '\f':
-        return 'f';
-    }
-    return letter < 0x20 ? 'u' : 0;
+    w->p = tw_put_digits(w->p, x);
+    return 0;
 }
 
 static int tw_json_write_letters(tw_json_writer *w, const uint8_t *p, Py_ssize_t size)
 {
-    char *out;
-    uint8_t seen = 0;
-    if (tw_json_room(w, 6 * size + 2) < 0)
+    if (tw_json_room(w, TW_MOST_ESCAPED * size + 2) < 0)
         return -1;
-    out = w->p;
-    *out++ = '"';
-    for (const uint8_t *end = p + size; p < end; p++) {
-        char escape = tw_json_escape(*p);
-        seen |= *p;
-        if (TW_LIKELY(!escape)) {
-            *out++ = (char)*p;
-            continue;
-        }
-        *out++ = '\\';
-        *out++ = escape;
-        if (escape == 'u') {
-            *out++ = '0';
-            *out++ = '0';
-            *out++ = (char)('0' + (*p >> 4));
-            *out++ = "0123456789abcdef"[*p & 15];
-        }
-    }
-    *out++ = '"';
-    w->p = out;
-    w->is_ascii &= seen < 0x80;
+    w->p = tw_put_json_text(w->p, p, size);
+    w->is_ascii &= tw_is_ascii(p, size);
     return 0;
 }
 
@@ -163,9 +114,7 @@ static int tw_json_write_bytes(tw_json_writer *w, PyObject *value)
     Py_ssize_t size = TW_BYTES_SIZE(value);
     if (tw_json_room(w, TW_BASE64_SIZE(size) + 2) < 0)
         return -1;
-    *w->p++ = '"';
-    w->p = tw_put_padded_base64(w->p, TW_BYTES_DATA(value), size);
-    *w->p++ = '"';
+    w->p = tw_put_json_bytes(w->p, TW_BYTES_DATA(value), size);
     return 0;
 }
 

@@ -1,15 +1,5 @@
 """What every plan is made of, of objects and of columns: the kinds of types and lengths by their layouts, and memory."""
 
-from libc.stdint cimport uint8_t
-
-cdef extern from "engine/plan.h":
-    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID
-    int TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
-    int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
-    int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
-    int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
-    const uint8_t *tw_width
-
 # By family and width: the unsigned kind, then the signed one.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),

@@ -274,7 +274,7 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
 }
 
 /* Measures a message; the size, or what came of it, is in `m`. */
-static int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
+static TW_MAYBE_UNUSED int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
 {
     int failed;
     m->size = 0;

@@ -30,7 +30,7 @@ static TW_RARE int tw_refuse_written(tw_measure *m, int site)
     return -1;
 }
 
-static TW_RARE int tw_within(tw_measure *m, PyObject *step)
+static TW_MAYBE_UNUSED TW_RARE int tw_within(tw_measure *m, PyObject *step)
 {
     if (step != NULL && !PyErr_Occurred())
         PyList_Append(m->path, step);
@@ -61,7 +61,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-static int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
+static TW_MAYBE_UNUSED int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
 {
     uint8_t bytes[16];
     int64_t x;
@@ -75,7 +75,7 @@ static int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
     return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
 }
 
-static int tw_measure_varint(const tw_field *f, PyObject *value, tw_measure *m)
+static TW_MAYBE_UNUSED int tw_measure_varint(const tw_field *f, PyObject *value, tw_measure *m)
 {
     uint64_t bits;
     if (tw_varint_of(f, value, &bits) < 0)
@@ -94,7 +94,7 @@ static inline int tw_measure_length(int code, int64_t n, tw_measure *m)
     return 0;
 }
 
-static int tw_measure_null(const tw_field *f, tw_measure *m)
+static TW_MAYBE_UNUSED int tw_measure_null(const tw_field *f, tw_measure *m)
 {
     if (!f->nullable)
         return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
@@ -115,7 +115,7 @@ static inline int tw_measure_text(const tw_field *f, PyObject *value, tw_measure
     return tw_measure_block(f, PyUnicode_Check(value) ? tw_utf8_size(value) : -1, m);
 }
 
-static int tw_measure_binary(const tw_field *f, PyObject *value, tw_measure *m)
+static TW_MAYBE_UNUSED int tw_measure_binary(const tw_field *f, PyObject *value, tw_measure *m)
 {
     Py_buffer buffer;
     Py_ssize_t size = -1;
@@ -187,7 +187,7 @@ static inline int tw_look_way_of(const tw_field *f)
 }
 
 /* Chooses the looks at a struct whose items are complete. */
-static void tw_choose_looks(tw_struct *s, tw_look *looks)
+static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++, looks++) {

@@ -1,6 +1,6 @@
 /* Numbers of record formats, and the lengths among them: read and checked without objects.
  *
- * What objects (framed_decode.h) and columns (record_walk.h) are made from. Functions return -1 for what is refused.
+ * What objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h) are made from. Functions return -1 for what is refused.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
@@ -67,7 +67,7 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
 }
 
 /* Refuses a number that its item forbids, or that does not ascend. */
-static int tw_check_number(const tw_form *form, int64_t x, int64_t *known)
+static TW_MAYBE_UNUSED int tw_check_number(const tw_form *form, int64_t x, int64_t *known)
 {
     if (form->has_equals && x != form->equals)
         return -1;

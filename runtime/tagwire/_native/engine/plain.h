@@ -4,12 +4,12 @@
 
 #include "engine/plan.h"
 
-static PyObject *tw_plain_bool(PyObject *value);
-static PyObject *tw_plain_uuid(PyObject *value);
-static PyObject *tw_plain_binary(PyObject *value);
-static PyObject *tw_plain_array(PyObject *value);
-static PyObject *tw_plain_struct(const tw_struct *s, PyObject *value);
-static PyObject *tw_other_tags(const tw_struct *s, PyObject *unknown);
-static int tw_values_differ(PyObject *value, PyObject *other);
+PyObject *tw_plain_bool(PyObject *value);
+PyObject *tw_plain_uuid(PyObject *value);
+PyObject *tw_plain_binary(PyObject *value);
+PyObject *tw_plain_array(PyObject *value);
+PyObject *tw_plain_struct(const tw_struct *s, PyObject *value);
+PyObject *tw_other_tags(const tw_struct *s, PyObject *unknown);
+int tw_values_differ(PyObject *value, PyObject *other);
 
 #endif

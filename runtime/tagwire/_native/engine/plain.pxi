@@ -5,35 +5,35 @@ own functions where it has some, and refuses with an exception that the engine t
 """
 
 
-cdef object plain_bool "tw_plain_bool"(object value):
+cdef public object plain_bool "tw_plain_bool"(object value):
     """0 or 1, for whatever equals it."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
 
 
-cdef object plain_uuid "tw_plain_uuid"(object value):
+cdef public object plain_uuid "tw_plain_uuid"(object value):
     """The 16 bytes of a UUID."""
     from tagwire.wire.scalars import uuid_bytes
 
     return uuid_bytes(value)
 
 
-cdef object plain_binary "tw_plain_binary"(object value):
+cdef public object plain_binary "tw_plain_binary"(object value):
     """A buffer whose length is its bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
-cdef object plain_array "tw_plain_array"(object value):
+cdef public object plain_array "tw_plain_array"(object value):
     """A tuple of the elements of a list, or of a subclass of either."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
-cdef object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
+cdef public object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
     """An object of the struct's class with the attributes of one of a subclass."""
     cdef object cls = <object><PyObject *>s.made.cls
     made = object.__new__(cls)
@@ -54,7 +54,7 @@ cdef int copy_attributes(object made, object value, const tw_field *fields, Py_s
     return 0
 
 
-cdef object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
+cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
     """Unknown tagged fields as pairs of tag and buffer, in tag order; refuses tags that can't be, or are known."""
     if not isinstance(unknown, Mapping):
         raise TypeError
@@ -71,7 +71,7 @@ def first(pair):
     return pair[0]
 
 
-cdef int values_differ "tw_values_differ"(object value, object other) except -1:
+cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
     """Whether a value is not a default, as the interpreter decides it."""
     if isinstance(other, tuple) and isinstance(value, (tuple, list)):
         return len(value) > 0

@@ -50,7 +50,7 @@ struct tw_field {
 };
 
 /* Bytes of each kind of fixed width. */
-static const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 16, 0, 0, 0, 0, 0};
+static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 16, 0, 0, 0, 0, 0};
 
 /* How an object of a data class is made. */
 typedef struct {

@@ -142,7 +142,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 }
 
 /* Whether an attribute holds what it does in a fresh object. */
-static int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
+static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);
 }

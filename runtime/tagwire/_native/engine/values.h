@@ -74,7 +74,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
 }
 
 /* What the bits of a varint that is signed mean. */
-static PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
+static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
     if (tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32))
@@ -289,7 +289,7 @@ static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
     return (*bits == (uint64_t)-1 && PyErr_Occurred()) || (f->bits == 32 && *bits >> 32) ? -1 : 0;
 }
 
-static int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
+static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, tw_writer *w)
 {
     uint64_t bits;
     if (tw_varint_of(f, value, &bits) < 0 || tw_make_room(w, 10) < 0)
@@ -312,7 +312,7 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
 }
 
 /* The bytes of a text in UTF-8; -1 with an exception for a lone surrogate. */
-static int64_t tw_utf8_size(PyObject *text)
+static TW_MAYBE_UNUSED int64_t tw_utf8_size(PyObject *text)
 {
     PyObject *data;
     int64_t size;

@@ -373,7 +373,7 @@ static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
 }
 
 /* The message at r.p, which with `whole` ends where the bytes do. */
-static int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
+static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
 {
     int64_t span = tw_open_span(&w->spans, TW_SPAN_MESSAGE, 0, w->r.p);
     if (span < 0)

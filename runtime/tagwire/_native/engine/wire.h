@@ -40,7 +40,8 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
 #define TW_NULL (-1)              /* what a length says */
 #define TW_FAULT (-2)
 
-/* A varint of at most `size` bytes; -1 where it is none. */
+/* A varint of at most `size` bytes; -1 where it is none, TW_PADDED where it is longer than it need be. */
+#define TW_PADDED (-2)
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
     uint64_t x = 0;
@@ -54,7 +55,7 @@ static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
         x |= (uint64_t)(byte & 0x7F) << 7 * index;
         if (byte < 0x80) {
             *value = x;
-            return byte == 0 && index ? -1 : 0;
+            return byte == 0 && index ? TW_PADDED : 0;
         }
     }
     return -1;

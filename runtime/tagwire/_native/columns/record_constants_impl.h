@@ -1,20 +1,8 @@
 /* Columns that have one value for all records of a batch: worked out of its head, and written for many rows at once. */
-#ifndef TAGWIRE_RECORD_CONSTANTS_H
-#define TAGWIRE_RECORD_CONSTANTS_H
+#ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
+#define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
-#include "columns/record_walk.h"
-
-typedef struct {
-    int32_t column;
-    int32_t slot;           /* of the number; -1 where `number` is it */
-    int32_t test;           /* the slot of the bits that say whether it is null; -1 for never */
-    int32_t null_number;    /* whether -1 is null */
-    int64_t number;
-    int64_t mask;           /* of the number's bits; 0 for the number itself */
-    uint8_t shift;
-    int64_t needed, unless; /* null without the one bit, or with one of the others */
-    const int32_t *words;   /* of named bits: the number of each name among the column's words */
-} tw_constant;
+#include "columns/record_walk_impl.h"
 
 /* 1, 0 for null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
@@ -54,7 +42,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
 }
 
 /* One constant for the rows from `first` up to `end`, for which there is room. */
-static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
+static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;
     int64_t x;

@@ -1,19 +1,14 @@
 /* Single values from bytes into columns. */
-#ifndef TAGWIRE_COLUMN_TAKE_H
-#define TAGWIRE_COLUMN_TAKE_H
+#ifndef TAGWIRE_COLUMN_TAKE_IMPL_H
+#define TAGWIRE_COLUMN_TAKE_IMPL_H
 
-#include "columns/column_steps.h"
+#include "columns/column_rows.h"
 #include "engine/utf8.h"
 
 /* From 16 - n on: the high bits of n bytes, and nothing of those behind them. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
-
-typedef struct {
-    tw_reader r;
-    tw_frame *frame;
-} tw_walk;
 
 #define TW_STORE(type, number)                              \
     do {                                                    \
@@ -65,7 +60,7 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
     return 0;
 }
 
-static int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_varint(const tw_step *s, tw_walk *w, uint8_t *values, int64_t at)
 {
     uint64_t x;
     if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
@@ -136,7 +131,7 @@ static inline int tw_take_sized_at(const tw_step *s, tw_walk *w, const uint8_t *
     return s->column < 0 ? 0 : tw_put_bytes(w->frame, s->column, at, p, size);
 }
 
-static int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_sized(const tw_step *s, tw_walk *w, int64_t at)
 {
     const uint8_t *p = w->r.p;
     int fault = tw_take_sized_at(s, w, &p, at);

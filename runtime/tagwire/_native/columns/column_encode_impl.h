@@ -3,10 +3,10 @@
  * Each column of the message's shape has a source, be it a constant one. The same refusals as encode.h, in the same
  * order. A function returns 0 or a fault; after a fault the row's bytes are taken back.
  */
-#ifndef TAGWIRE_COLUMN_ENCODE_H
-#define TAGWIRE_COLUMN_ENCODE_H
+#ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
+#define TAGWIRE_COLUMN_ENCODE_IMPL_H
 
-#include "columns/column_emit.h"
+#include "columns/column_emit_impl.h"
 
 static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at);
 static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at);

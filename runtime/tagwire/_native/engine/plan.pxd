@@ -1,7 +1,7 @@
-"""What the headers define, as Cython sees it."""
+"""What plan.h and the headers below it declare, as Cython sees it: shared by all modules that walk plans."""
 
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int32_t, int64_t, uint8_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 cdef extern from "engine/forms.h":
     enum:
@@ -31,9 +31,17 @@ cdef extern from "engine/forms.h":
 cdef extern from "engine/crc32c.h":
     ctypedef struct tw_crc32c_tables:
         pass
+    uint32_t TW_CRC32_POLYNOMIAL
+    void tw_crc_prepare(tw_crc32c_tables *, uint32_t)
     void tw_crc32c_prepare(tw_crc32c_tables *)
 
 cdef extern from "engine/plan.h":
+    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID
+    int TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
+    int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
+    int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
+    const uint8_t *tw_width
     int TW_UNSIGNED, TW_ZIGZAG, TW_TWOS_COMPLEMENT
     ctypedef struct PyTypeObject:
         pass
@@ -136,74 +144,3 @@ cdef extern from "engine/plan.h":
         Py_ssize_t expected
         const tw_shared *shared
 
-cdef extern from "engine/defaults.h":
-    PyObject *tw_late_value(PyObject *, Py_ssize_t, const tw_fresh *)
-    PyObject *tw_new_object(const tw_class *, int)
-
-cdef extern from "engine/values.h":
-    object tw_moved_view(object, Py_ssize_t, Py_ssize_t)
-
-cdef extern from "engine/decode.h":
-    PyObject *tw_read_message(const tw_struct *, tw_reader *)
-
-cdef extern from "engine/spans.h":
-    int TW_ROLES, TW_SPAN_FIELDS
-    ctypedef struct tw_spans:
-        pass
-    void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
-    int tw_finish_spans(tw_spans *) except -1
-
-cdef extern from "engine/walk.h":
-    int TW_NO_FAULT
-    ctypedef struct tw_walk:
-        tw_reader r
-        int64_t depth
-        tw_spans spans
-        bint has_known_tags
-        int site
-        int64_t last, size
-        PyObject *path
-        PyObject *open
-    int tw_walk_message(const tw_struct *, tw_walk *, bint)
-
-cdef extern from "engine/encode.h":
-    int TW_MOST_TAGGED
-    int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
-    int64_t tw_written(const tw_writer *)
-    PyObject *tw_finish(tw_writer *)
-    int tw_put(tw_writer *, const void *, Py_ssize_t)
-    void tw_discard(tw_writer *)
-
-cdef extern from "engine/measure.h":
-    void tw_choose_looks(tw_struct *, tw_look *)
-    int TW_WRITES_ALL
-    ctypedef struct tw_measure:
-        const tw_shared *shared
-        int64_t size
-        int site
-        PyObject *path
-    int tw_measure_message(const tw_struct *, PyObject *, tw_measure *)
-
-cdef extern from "engine/number_reading.h":
-    void tw_choose_ways_of(const tw_struct *)
-
-cdef extern from "engine/framed_decode.h":
-    PyObject *tw_read_framed(const tw_struct *, tw_reader *)
-    PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)
-
-cdef extern from "engine/framed_encode.h":
-    int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
-
-cdef extern from "Python.h":
-    PyObject *PyErr_Occurred()
-    void PyErr_Clear()
-    int PyErr_ExceptionMatches(object)
-    PyTypeObject *Py_TYPE(object)
-    bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
-    Py_ssize_t Py_REFCNT(PyObject *)
-    char *PyByteArray_AsString(object) except NULL
-    bint PyBytes_CheckExact(PyObject *)
-    bint PyList_CheckExact(PyObject *)
-    Py_ssize_t PyList_Size(PyObject *) except -1
-    bint PyLong_CheckExact(PyObject *)
-    bint PyTuple_CheckExact(PyObject *)

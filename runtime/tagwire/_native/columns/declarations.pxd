@@ -1,8 +1,9 @@
-"""What the headers of columns define, as Cython sees it."""
+"""What the headers of columns declare, as Cython sees it."""
 
-from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.errno cimport EINVAL, ENOMEM
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from engine.plan cimport tw_crc32c_tables, tw_struct
 
 cdef extern from "columns/arrow_abi.h" nogil:
     int ARROW_FLAG_NULLABLE, ARROW_FLAG_MAP_KEYS_SORTED
@@ -146,9 +147,66 @@ cdef extern from "columns/column_export.h" nogil:
     int tw_make_stream(ArrowStream_c *, ArrowSchema_c *, int64_t)
     void tw_add_to_stream(ArrowStream_c *, tw_frame *)
 
+cdef extern from "columns/record_batches.h" nogil:
+    int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
+    int TW_SLOT_OFFSET, TW_SLOT_VALUE
+    int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
+    int TW_MOST_HEAD_ITEMS, TW_MAGICS
+    ctypedef struct tw_sink:
+        int32_t column, slot, null_number
+        const tw_sink *inner
+    int tw_is_magic2(const tw_struct *)
+    ctypedef struct tw_record_reader:
+        tw_frame *frame
+        const tw_crc32c_tables *crc32c
+        const tw_crc32c_tables *crc32
+        const uint8_t **spans
+    ctypedef struct tw_constant:
+        int32_t column, slot, test, null_number
+        int64_t number, mask, needed, unless
+        uint8_t shift
+        const int32_t *words
+    ctypedef struct tw_input:
+        int32_t place, slot
+    ctypedef struct tw_record_plan:
+        const tw_struct *head
+        const tw_struct *record
+        const tw_sink *head_sinks
+        const tw_sink *sinks
+        const tw_sink *no_sinks
+        const tw_constant *constants
+        const tw_input *inputs
+        const int32_t *idle
+        int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_magic2, is_message, is_relative
+        int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
+        int32_t offset_base, timestamp_base, timestamp_scale
+        int64_t codec_mask, append_mask, no_wrapper_mask, least
+    ctypedef struct tw_batches:
+        tw_record_reader w
+        int64_t *head
+        const uint8_t *data
+        int64_t size, end, position, next
+        const tw_record_plan *alone
+        const tw_record_plan **plans
+        const tw_record_plan *tried
+        int32_t tried_magic, tried_zigzag
+        const tw_record_plan *plan
+        int is_open
+        int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes
+    int tw_walk_batches(tw_batches *)
+    int tw_open_records(tw_batches *, const uint8_t *, int64_t)
+    int tw_open_wrapped(tw_batches *, const uint8_t *, int64_t)
+
+cdef extern from "columns/record_payloads.h" nogil:
+    int TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD
+    int tw_split_payloads(tw_frame *, int32_t, int32_t, int32_t, int, int64_t, tw_frame *)
+
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
     void *PyCapsule_GetPointer(object, const char *) except NULL
+    void *borrowed_pointer "PyCapsule_GetPointer"(PyObject *, const char *)
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
     char *PyBytes_AsString(object)
-    void *borrowed_pointer "PyCapsule_GetPointer"(PyObject *, const char *)
+    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
+    char *PyByteArray_AsString(object) except NULL
+    int PyBUF_READ

@@ -3,10 +3,10 @@
  * The same checks as decode.h, in the same order. A function returns 0 or a fault; after a fault the row is taken back
  * whole (tw_truncate), so nothing has to be undone on the way.
  */
-#ifndef TAGWIRE_COLUMN_DECODE_H
-#define TAGWIRE_COLUMN_DECODE_H
+#ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
+#define TAGWIRE_COLUMN_DECODE_IMPL_H
 
-#include "columns/column_take.h"
+#include "columns/column_take_impl.h"
 
 static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at);
 static int tw_take_struct(const tw_steps *s, tw_walk *w, int64_t at);

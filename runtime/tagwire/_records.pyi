@@ -5,6 +5,16 @@ Bases = tuple[int, int, bool]
 def facts(
     data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, lasts: array[int] | bytes | memoryview
 ) -> bytes | None: ...
+def lines(
+    data: bytes | bytearray,
+    pos: int,
+    end: int,
+    count: int,
+    bases: Bases,
+    has_attributes: bool,
+    head: bytes,
+    most: int,
+) -> tuple[bytes, int, int]: ...
 
 class RecordRun:
     data: bytes

@@ -3,33 +3,12 @@
  * A sink says where an item goes: into a column, into a slot that the loop over batches looks at, or nowhere. What is
  * checked does not depend on it. Functions return 0 or a fault; a row that is refused is taken back whole.
  */
-#ifndef TAGWIRE_RECORD_WALK_H
-#define TAGWIRE_RECORD_WALK_H
+#ifndef TAGWIRE_RECORD_WALK_IMPL_H
+#define TAGWIRE_RECORD_WALK_IMPL_H
 
-#include "columns/columns.h"
+#include "columns/record_batches.h"
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
-
-#define TW_SLOTS 64
-
-typedef struct tw_sink tw_sink;
-struct tw_sink {
-    uint8_t way, width, base, scale;
-    int32_t column;       /* or -1 */
-    int32_t slot;         /* or -1 */
-    int32_t null_number;  /* whether -1 is a null of the column */
-    const tw_field *field;
-    const tw_sink *inner; /* of an array: the sinks of its elements' items */
-};
-
-typedef struct {
-    tw_reader r;          /* its registers are those of the struct that is being read */
-    tw_frame *frame;
-    const tw_crc32c_tables *crc32c, *crc32;
-    int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS]; /* where bytes are whose length is in the slot, -1 for null */
-    int flag;             /* the bit of the last number that has one of its own: a tombstone */
-} tw_record_reader;
 
 /* ---------------------------------------------------------------- values of columns */
 
@@ -38,10 +17,11 @@ static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int
 {
     uint8_t *values = frame->buffers[column].values;
     int32_t x32 = (int32_t)x;
-    switch (frame->columns[column].width) {
-    case 8:
+    if (TW_LIKELY(frame->columns[column].width == 8)) {
         memcpy(values + 8 * at, &x, 8);
         return 0;
+    }
+    switch (frame->columns[column].width) {
     case 4:
         memcpy(values + 4 * at, &x32, 4);
         return x32 == x ? 0 : TW_REFUSED;
@@ -70,6 +50,21 @@ static inline int tw_sink_number(const tw_form *form, const tw_sink *k, tw_recor
     return tw_put_number(w->frame, k->column, at, sum);
 }
 
+/* Bytes, or null where the size is TW_NULL. */
+static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t at, const uint8_t *p, int64_t size)
+{
+    if (k->slot >= 0) {
+        w->slots[k->slot] = size;
+        w->spans[k->slot] = p;
+    }
+    if (k->column < 0)
+        return 0;
+    if (TW_LIKELY(size >= 0))
+        return tw_put_bytes(w->frame, k->column, at, p, size);
+    tw_put_null(w->frame, k->column, at);
+    return 0;
+}
+
 /* Text or bytes with their length, or null. */
 static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
@@ -79,8 +74,6 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     if (TW_UNLIKELY(size < 0)) {
         if (size != TW_NULL || !f->nullable)
             return TW_REFUSED;
-        if (k->column >= 0)
-            tw_put_null(w->frame, k->column, at);
     } else {
         if (TW_UNLIKELY(size > f->longest || size > r->end - p))
             return TW_REFUSED;
@@ -88,11 +81,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
             return TW_REFUSED;
         r->p += size;
     }
-    if (k->slot >= 0) {
-        w->slots[k->slot] = size;
-        w->spans[k->slot] = p;
-    }
-    return size < 0 || k->column < 0 ? 0 : tw_put_bytes(w->frame, k->column, at, p, size);
+    return tw_sink_bytes(k, w, at, p, size);
 }
 
 /* What an item has that is not there. */
@@ -176,21 +165,29 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+/* A number that was read, held against what its item asks of it. */
+static inline int tw_sink_checked(const tw_form *form, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
-    const tw_form *form = f->form;
-    const uint8_t *start = w->r.p;
-    int64_t x;
-    if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
-        return TW_REFUSED;
     w->r.known[form->keep] = x;
     if (form->is_checked && tw_check_number(form, x, w->r.known) < 0)
         return TW_REFUSED;
     if (form->flag_mask)
         w->flag = (x & form->flag_mask) != 0;
-    if ((form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF) && tw_enter(form, &w->r, x, start) < 0)
-        return TW_REFUSED;
     return tw_sink_number(form, k, w, at, x);
+}
+
+static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+{
+    const tw_form *form = f->form;
+    const uint8_t *start = w->r.p;
+    int64_t x;
+    int fault;
+    if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
+        return TW_REFUSED;
+    fault = tw_sink_checked(form, k, w, at, x);
+    if (fault == 0 && (form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF) && tw_enter(form, &w->r, x, start) < 0)
+        return TW_REFUSED;
+    return fault;
 }
 
 /* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
@@ -215,68 +212,9 @@ static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w
     return form->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
 }
 
-/* ---------------------------------------------------------------- short ways */
-
-/* What is passed or bounds a struct is kept nowhere, and a number goes to a column of 64 bits, a slot, or nowhere. */
-static int tw_way_to(const tw_field *f, const tw_sink *k, int column_width)
+static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    int way = tw_way_of(f);
-    if ((way == TW_PASS || way == TW_BOUNDS) && (k->slot >= 0 || k->column >= 0))
-        return TW_ANY_WAY;
-    return way == TW_NUMBER && k->column >= 0 && column_width != 8 ? TW_ANY_WAY : way;
-}
-
-/* Completes the sinks of a struct, whose columns and slots are chosen. */
-static void tw_choose_ways(const tw_struct *s, tw_sink *sinks, const tw_column *columns)
-{
-    for (Py_ssize_t index = 0; index < s->items_count; index++) {
-        tw_sink *k = sinks + index;
-        const tw_field *f = k->field = s->items + index;
-        k->way = (uint8_t)tw_way_to(f, k, k->column < 0 ? 0 : columns[k->column].width);
-        k->width = tw_width[f->kind];
-        k->base = f->form->base;
-        k->scale = f->form->scale;
-        if (k->inner != NULL)
-            tw_choose_ways(f->element->child, (tw_sink *)k->inner, columns);
-    }
-}
-
-static inline int tw_keep_sum(const tw_sink *k, tw_record_reader *w, int64_t at, uint64_t bits)
-{
-    int64_t sum;
-    if (TW_UNLIKELY(!tw_add(w->r.known[k->base], tw_from_zigzag(bits) * w->r.known[k->scale], &sum)))
-        return TW_UNTRIED; /* as in tw_sink_number */
-    if (k->slot >= 0)
-        w->slots[k->slot] = sum;
-    if (k->column < 0)
-        return 0;
-    if (TW_UNLIKELY(sum == -1) && k->null_number)
-        tw_put_null(w->frame, k->column, at);
-    else
-        memcpy(w->frame->buffers[k->column].values + 8 * at, &sum, 8);
-    return 0;
-}
-
-static inline int tw_keep_bytes(const tw_sink *k, tw_record_reader *w, int64_t at, const uint8_t *p, int64_t size)
-{
-    if (k->slot >= 0) {
-        w->slots[k->slot] = size;
-        w->spans[k->slot] = p;
-    }
-    if (k->column < 0)
-        return 0;
-    if (TW_LIKELY(size >= 0))
-        return tw_put_bytes(w->frame, k->column, at, p, size);
-    tw_put_null(w->frame, k->column, at);
-    return 0;
-}
-
-static int tw_walk_any_way(const tw_sink *k, tw_record_reader *w, int64_t at)
-{
-    const tw_field *f = k->field;
     int64_t x;
-    if (!f->form->is_usual)
-        return tw_walk_item(f, k, w, at);
     if (!f->form->is_number)
         return tw_walk_value(f, k, w, at);
     if (tw_read_number(f, &w->r, &x) < 0)
@@ -285,62 +223,18 @@ static int tw_walk_any_way(const tw_sink *k, tw_record_reader *w, int64_t at)
     return tw_sink_number(f->form, k, w, at, x);
 }
 
-/* The items of a struct, each to its sink. The place is kept in variables: what is written might else be it. */
+/* The items of a struct, each to its sink. */
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
-    const uint8_t *around = w->r.end, *p = w->r.p, *end = around;
-    for (const tw_sink *k = sinks, *last = k + s->items_count; k < last; k++) {
-        uint64_t bits = 0;
-        int64_t size;
-        int fault = 0;
-        if (k->way == TW_PASS) {
-            if (TW_UNLIKELY(end - p < k->width))
-                return TW_REFUSED;
-            p += k->width;
-            continue;
-        }
-        if (k->way == TW_ANY_WAY || (k->way == TW_LIST && !(p < end && *p == 0))) {
-            w->r.p = p;
-            w->r.end = end;
-            fault = tw_walk_any_way(k, w, at);
-            if (TW_UNLIKELY(fault < 0))
-                return fault;
-            p = w->r.p;
-            end = w->r.end;
-            continue;
-        }
-        p = tw_pass_varint(p, end, k->way == TW_NUMBER && k->field->bits == 64 ? 10 : 5, &bits);
-        if (TW_UNLIKELY(p == NULL))
-            return TW_REFUSED;
-        if (k->way == TW_NUMBER) {
-            if (TW_UNLIKELY(bits >> 32) && k->field->bits == 32)
-                return TW_REFUSED;
-            fault = tw_keep_sum(k, w, at, bits);
-        } else if (k->way == TW_LIST) {
-            if (k->field->form->filled)
-                return TW_REFUSED;
-            if (k->column >= 0)
-                tw_put_offset(w->frame->buffers + k->column, at + 1,
-                              w->frame->levels[w->frame->columns[k->column].inner].length);
-        } else {
-            size = tw_from_zigzag(bits);
-            if (TW_UNLIKELY(size < 0 && (size != TW_NULL || k->way == TW_BOUNDS || !k->field->nullable)))
-                return TW_REFUSED;
-            if (TW_UNLIKELY(size > end - p || (k->way == TW_BYTES && size > k->field->longest)))
-                return TW_REFUSED;
-            if (k->way == TW_BOUNDS)
-                end = p + size;
-            else {
-                fault = tw_keep_bytes(k, w, at, p, size);
-                p += size < 0 ? 0 : size;
-            }
-        }
+    const uint8_t *around = w->r.end;
+    for (Py_ssize_t index = 0; index < s->items_count; index++) {
+        const tw_field *f = s->items + index;
+        int fault = f->form->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
         if (TW_UNLIKELY(fault < 0))
             return fault;
     }
-    if (TW_UNLIKELY(s->enclosed && p != end))
+    if (TW_UNLIKELY(s->enclosed && w->r.p != w->r.end))
         return TW_REFUSED;
-    w->r.p = p;
     w->r.end = around;
     return 0;
 }

@@ -3,18 +3,11 @@
  * They go straight to the buffer of the result's column. A length that stands before its bytes is put there when they
  * are known, and they make room for it.
  */
-#ifndef TAGWIRE_COLUMN_EMIT_H
-#define TAGWIRE_COLUMN_EMIT_H
+#ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
+#define TAGWIRE_COLUMN_EMIT_IMPL_H
 
-#include "columns/column_steps.h"
+#include "columns/column_rows.h"
 #include "engine/utf8.h"
-
-typedef struct {
-    tw_frame *frame;           /* of the results */
-    tw_buffers *out;           /* the column of bytes in it */
-    const tw_column *columns;  /* of the message */
-    const tw_source *sources;  /* a source for each of them */
-} tw_emitter;
 
 /* ---------------------------------------------------------------- bytes */
 
@@ -50,7 +43,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
 }
 
 /* Puts the length of what was written since `place` before it, less `uncounted`. */
-static int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
+static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
     int64_t size = e->out->size - place;
@@ -121,7 +114,7 @@ static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-static int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     int fault = tw_room(e, 16);
@@ -143,7 +136,7 @@ static int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-static int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     int64_t x;
@@ -189,7 +182,7 @@ static int tw_give_null(const tw_step *s, tw_emitter *e)
     return 0;
 }
 
-static int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
+static TW_MAYBE_UNUSED int tw_give_sized(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;
     const uint8_t *data;

@@ -1,0 +1,98 @@
+#include "columns/column_rows.h"
+
+#include "columns/column_decode_impl.h"
+#include "columns/column_encode_impl.h"
+
+/* The steps of a row's version; NULL where there is none. */
+static inline const tw_steps *tw_steps_of(
+    const tw_source *versions, const tw_steps *const *tables, int64_t low, int64_t count, int64_t row)
+{
+    int64_t version;
+    if (versions == NULL)
+        return tables[0];
+    if (tw_source_int(versions, row, &version) < 0 || version < low || version - low >= count)
+        return NULL;
+    return tables[version - low];
+}
+
+/* ---------------------------------------------------------------- decoding */
+
+static inline int tw_decode_row(const tw_decoding *d, tw_walk *w, int64_t row)
+{
+    const tw_steps *steps = tw_steps_of(d->versions, d->tables, d->low, d->tables_count, row);
+    tw_reader *r = &w->r;
+    int64_t size;
+    int fault;
+    if (steps == NULL)
+        return TW_NO_VERSION;
+    fault = tw_source_bytes(d->data, row, &r->start, &size);
+    if (fault < 0)
+        return fault;
+    if (!d->tried || size > d->bytes)
+        return TW_REFUSED;
+    r->p = r->start;
+    r->end = r->p + size;
+    r->elements = d->elements;
+    r->unknown_tags = d->unknown_tags;
+    r->unknown_tag_bytes = d->unknown_tag_bytes;
+    fault = tw_take_struct(steps, w, row);
+    return fault == 0 && r->p != r->end ? TW_REFUSED : fault;
+}
+
+int tw_decode_rows(const tw_decoding *d, tw_walk *w, int64_t *row, int64_t count)
+{
+    tw_frame *frame = w->frame;
+    for (; *row < count; ++*row) {
+        int fault = 0;
+        frame->levels[0].touched = *row + 1;
+        if (!tw_is_there(d->data, *row) || (d->versions != NULL && !tw_is_there(d->versions, *row)))
+            tw_put_null(frame, d->value, *row);
+        else
+            fault = tw_decode_row(d, w, *row);
+        if (TW_UNLIKELY(fault < 0)) {
+            tw_truncate(frame, *row);
+            if (!d->nulls_bad || (fault != TW_REFUSED && fault != TW_NO_VERSION))
+                return fault;
+            tw_put_null(frame, d->value, *row);
+        }
+        if (d->error >= 0)
+            tw_put_null(frame, d->error, *row);
+        frame->levels[0].length = *row + 1;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- encoding */
+
+/* What all rows of a call have in common. */
+static inline int tw_encode_row(const tw_encoding *d, tw_emitter *e, int64_t row)
+{
+    const tw_steps *steps = tw_steps_of(d->versions, d->tables, d->low, d->tables_count, row);
+    int fault = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
+    if (fault == 0)
+        tw_put_offset(e->out, row + 1, e->out->size);
+    return fault;
+}
+
+int tw_encode_rows(const tw_encoding *d, tw_emitter *e, int64_t *row, int64_t count)
+{
+    tw_frame *frame = e->frame;
+    for (; *row < count; ++*row) {
+        int fault = 0;
+        frame->levels[0].touched = *row + 1;
+        if (!tw_is_there(d->rows, *row) || (d->versions != NULL && !tw_is_there(d->versions, *row)))
+            tw_put_null(frame, d->value, *row);
+        else
+            fault = tw_encode_row(d, e, *row);
+        if (TW_UNLIKELY(fault < 0)) {
+            tw_truncate(frame, *row);
+            if (!d->nulls_bad || (fault != TW_REFUSED && fault != TW_NO_VERSION))
+                return fault;
+            tw_put_null(frame, d->value, *row);
+        }
+        if (d->error >= 0)
+            tw_put_null(frame, d->error, *row);
+        frame->levels[0].length = *row + 1;
+    }
+    return 0;
+}

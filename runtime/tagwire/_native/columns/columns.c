@@ -1,0 +1,147 @@
+#include "columns/columns.h"
+
+int tw_resize(uint8_t **buffer, int64_t size)
+{
+    uint8_t *made;
+    if ((uint64_t)size > PY_SSIZE_T_MAX)
+        return TW_NO_MEMORY;
+    made = tw_realloc(*buffer, size ? (size_t)size : 1);
+    if (made == NULL)
+        return TW_NO_MEMORY;
+    *buffer = made;
+    return 0;
+}
+
+static int tw_widen(const tw_column *c, tw_buffers *b, int64_t old, int64_t capacity)
+{
+    int64_t before = (old + 7) / 8, after = (capacity + 7) / 8;
+    if (c->nullable) {
+        if (tw_resize(&b->valid, after) < 0)
+            return TW_NO_MEMORY;
+        memset(b->valid + before, 0xFF, (size_t)(after - before));
+    }
+    if (c->kind == TW_COLUMN_STRUCT)
+        return 0;
+    if (tw_resize(&b->values, tw_values_size(c, capacity)) < 0)
+        return TW_NO_MEMORY;
+    if (c->kind == TW_COLUMN_BITS)
+        memset(b->values + before, 0, (size_t)(after - before));
+    return 0;
+}
+
+int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed)
+{
+    tw_level *level = frame->levels + index;
+    int64_t capacity = level->capacity < INT64_MAX / 64 ? 2 * level->capacity : level->capacity;
+    if (index && needed > frame->most)
+        return TW_TOO_LONG;
+    if (needed > INT64_MAX / 64)
+        return TW_NO_MEMORY;
+    if (index && needed && capacity < 64)
+        capacity = 64;
+    if (index && capacity > frame->most)
+        capacity = frame->most;
+    if (capacity < needed)
+        capacity = needed;
+    for (int32_t c = level->first; c < level->end; c++)
+        if (frame->columns[c].level == index &&
+            tw_widen(frame->columns + c, frame->buffers + c, level->capacity, capacity) < 0)
+            return TW_NO_MEMORY;
+    level->capacity = capacity;
+    return 0;
+}
+
+int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
+{
+    int64_t room = 2 * b->room < 256 ? 256 : 2 * b->room;
+    if (needed > frame->most)
+        return TW_TOO_LONG;
+    if (room < needed)
+        room = needed;
+    if (room > frame->most)
+        room = frame->most; /* so that there never is room for what offsets can't say */
+    if (tw_resize(&b->data, room) < 0)
+        return TW_NO_MEMORY;
+    b->room = room;
+    return 0;
+}
+
+void tw_put_null(tw_frame *frame, int32_t column, int64_t at)
+{
+    const tw_column *c = frame->columns + column;
+    tw_buffers *b = frame->buffers + column;
+    if (c->nullable)
+        tw_put_bit(b->valid, at, 0);
+    switch (c->kind) {
+    case TW_COLUMN_BITS:
+        tw_put_bit(b->values, at, 0);
+        break;
+    case TW_COLUMN_FIXED:
+        memset(b->values + at * c->width, 0, c->width);
+        break;
+    case TW_COLUMN_BYTES:
+        tw_put_offset(b, at + 1, b->size);
+        break;
+    case TW_COLUMN_LIST:
+        tw_put_offset(b, at + 1, frame->levels[c->inner].length);
+        break;
+    default:
+        for (int32_t child = column + 1; child < c->end; child = frame->columns[child].end)
+            tw_put_null(frame, child, at);
+    }
+}
+
+int tw_put_default(tw_frame *frame, int32_t column, int64_t at)
+{
+    const tw_column *c = frame->columns + column;
+    tw_buffers *b = frame->buffers + column;
+    int fault = 0;
+    if (c->null_default) {
+        tw_put_null(frame, column, at);
+        return 0;
+    }
+    switch (c->kind) {
+    case TW_COLUMN_BITS:
+        tw_put_bit(b->values, at, *c->value);
+        break;
+    case TW_COLUMN_FIXED:
+        memcpy(b->values + at * c->width, c->value, c->width);
+        break;
+    case TW_COLUMN_BYTES:
+        return tw_put_bytes(frame, column, at, c->value, c->size);
+    case TW_COLUMN_LIST:
+        tw_put_offset(b, at + 1, frame->levels[c->inner].length);
+        break;
+    default:
+        for (int32_t child = column + 1; child < c->end && fault == 0; child = frame->columns[child].end)
+            fault = tw_put_default(frame, child, at);
+    }
+    return fault;
+}
+
+static void tw_mend_validity(tw_frame *frame, int32_t index)
+{
+    tw_level *level = frame->levels + index;
+    for (int32_t c = level->first; c < level->end; c++)
+        if (frame->columns[c].level == index && frame->columns[c].nullable)
+            for (int64_t at = level->length; at < level->touched; at++)
+                tw_put_bit(frame->buffers[c].valid, at, 1);
+    level->touched = level->length;
+}
+
+void tw_truncate(tw_frame *frame, int64_t rows)
+{
+    frame->levels[0].length = rows;
+    tw_mend_validity(frame, 0);
+    for (int32_t c = 0; c < frame->columns_count; c++) { /* what a list is in comes before it */
+        const tw_column *column = frame->columns + c;
+        tw_buffers *b = frame->buffers + c;
+        int64_t length = frame->levels[column->level].length;
+        if (column->kind == TW_COLUMN_BYTES)
+            b->size = tw_get_offset(b, length);
+        else if (column->kind == TW_COLUMN_LIST) {
+            frame->levels[column->inner].length = tw_get_offset(b, length);
+            tw_mend_validity(frame, column->inner);
+        }
+    }
+}

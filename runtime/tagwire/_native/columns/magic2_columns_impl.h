@@ -1,0 +1,96 @@
+/* Records of the shape of magic 2 into columns: by the walk that lines of JSON and moved records go by as well.
+ *
+ * Other records are walked item by item (record_walk_impl.h).
+ */
+#ifndef TAGWIRE_MAGIC2_COLUMNS_IMPL_H
+#define TAGWIRE_MAGIC2_COLUMNS_IMPL_H
+
+#include "columns/record_walk_impl.h"
+#include "records/magic2_impl.h"
+
+enum tw_magic2_item {
+    TW_MAGIC2_LENGTH,
+    TW_MAGIC2_ATTRIBUTES,
+    TW_MAGIC2_TIMESTAMP,
+    TW_MAGIC2_OFFSET,
+    TW_MAGIC2_KEY,
+    TW_MAGIC2_VALUE,
+    TW_MAGIC2_HEADERS,
+    TW_MAGIC2_ITEMS
+};
+
+static inline int tw_magic2_has_attributes(const tw_struct *s, const int64_t *known)
+{
+    const tw_form *form = s->items[TW_MAGIC2_ATTRIBUTES].form;
+    return !form->is_guarded || tw_holds(form, known);
+}
+
+static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
+{
+    tw_frame *frame = w->frame;
+    int32_t level = k->column < 0 ? -1 : frame->columns[k->column].inner;
+    int64_t row = level < 0 ? 0 : frame->levels[level].length;
+    for (; headers.count > 0; row++) {
+        tw_magic2_header header;
+        int fault = 0;
+        if (TW_UNLIKELY(!tw_next_magic2_header(&headers, &header)))
+            return TW_REFUSED;
+        if (level >= 0)
+            fault = tw_reserve(frame, level, row + 1);
+        if (fault == 0)
+            fault = tw_sink_bytes(k->inner, w, row, header.key, header.key_size);
+        if (fault == 0)
+            fault = tw_sink_bytes(k->inner + 1, w, row, header.value, header.value_size);
+        if (TW_UNLIKELY(fault < 0))
+            return fault;
+    }
+    if (TW_UNLIKELY(headers.p != headers.end))
+        return TW_REFUSED;
+    if (level >= 0) {
+        frame->levels[level].length = row;
+        tw_put_offset(frame->buffers + k->column, at + 1, row);
+    }
+    return 0;
+}
+
+/* Most records have none. */
+static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
+{
+    if (TW_UNLIKELY(headers.count))
+        return tw_sink_some_headers(k, w, at, headers);
+    if (k->column >= 0)
+        tw_put_offset(w->frame->buffers + k->column, at + 1, w->frame->levels[w->frame->columns[k->column].inner].length);
+    return 0;
+}
+
+static inline int tw_sink_attributes(
+    const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int is_there, uint8_t attributes)
+{
+    return is_there ? tw_sink_checked(f->form, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
+}
+
+/* The record at the reader's place, each of its items to its sink. */
+static inline int tw_take_magic2(
+    const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
+{
+    const tw_field *f = s->items;
+    tw_magic2_record record;
+    int fault;
+    if (TW_UNLIKELY(!tw_read_magic2(w->r.p, w->r.end, has_attributes, &record)))
+        return TW_REFUSED;
+    fault = tw_sink_attributes(f + TW_MAGIC2_ATTRIBUTES, k + TW_MAGIC2_ATTRIBUTES, w, at, has_attributes, record.attributes);
+    if (fault == 0)
+        fault = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].form, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
+    if (fault == 0)
+        fault = tw_sink_number(f[TW_MAGIC2_OFFSET].form, k + TW_MAGIC2_OFFSET, w, at, record.offset);
+    if (fault == 0)
+        fault = tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size);
+    if (fault == 0)
+        fault = tw_sink_bytes(k + TW_MAGIC2_VALUE, w, at, record.value, record.value_size);
+    if (fault == 0)
+        fault = tw_sink_headers(k + TW_MAGIC2_HEADERS, w, at, record.headers);
+    w->r.p = record.end;
+    return fault;
+}
+
+#endif

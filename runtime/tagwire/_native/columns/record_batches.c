@@ -1,0 +1,311 @@
+#include "columns/record_batches.h"
+
+#include "columns/magic2_columns_impl.h"
+#include "columns/record_constants_impl.h"
+
+/* ---------------------------------------------------------------- plans */
+
+static int tw_is_nullable_bytes(const tw_field *f)
+{
+    return tw_way_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
+}
+
+static int tw_is_delta(const tw_field *f, int bits) { return tw_way_of(f) == TW_NUMBER && f->bits == bits; }
+
+static int tw_is_headers(const tw_field *f)
+{
+    const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
+    return header != NULL && tw_way_of(f) == TW_LIST && !f->form->filled && !f->form->ordered && !header->enclosed &&
+           header->items_count == 2 && header->items[0].kind == TW_TEXT && header->items[0].form->is_usual &&
+           header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
+           header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
+}
+
+int tw_is_magic2(const tw_struct *s)
+{
+    const tw_field *f = s->items;
+    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_way_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
+           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].form->frame == TW_VALUE &&
+           !f[TW_MAGIC2_ATTRIBUTES].form->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
+           tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&
+           tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
+}
+
+/* ---------------------------------------------------------------- heads */
+
+/* Whether the magic byte of the format that is tried stands where a varint length before it puts it. */
+static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
+{
+    tw_reader r;
+    uint64_t bits;
+    int64_t length;
+    if (b->tried == NULL || left < 8)
+        return 0;
+    r.p = p + 8;
+    r.end = p + left;
+    if (tw_read_varint(&r, 5, &bits) == -1)
+        return 0;
+    length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
+    return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
+}
+
+/* The plan of the batch at p; NULL where only Python can tell. */
+static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
+{
+    static const uint8_t zeros[17];
+    const tw_record_plan *usual;
+    if (left < (int64_t)sizeof zeros || memcmp(p, zeros, sizeof zeros) == 0)
+        return NULL;
+    if (b->alone != NULL)
+        return b->alone;
+    usual = p[16] < TW_MAGICS ? b->plans[p[16]] : NULL;
+    if (!tw_may_be_tried(b, p, left))
+        return usual;
+    return usual == NULL ? b->tried : NULL;
+}
+
+/* What follows from the items of a head: numbers of 64 bits, or only Python has them. */
+static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
+{
+    int64_t *derived = slots + plan->head->items_count;
+    int64_t highest = plan->max_timestamp >= 0    ? slots[plan->max_timestamp]
+                      : plan->base_timestamp >= 0 ? slots[plan->base_timestamp]
+                                                  : -1;
+    derived[TW_SLOT_POSITION] = position;
+    derived[TW_SLOT_SIZE] = size;
+    derived[TW_SLOT_BASE_OFFSET] = slots[plan->base_offset];
+    if (!tw_add(slots[plan->base_offset], plan->last_delta < 0 ? 0 : slots[plan->last_delta],
+                derived + TW_SLOT_LAST_OFFSET))
+        return TW_UNTRIED;
+    return tw_add(highest, plan->max_relative_to < 0 ? 0 : slots[plan->max_relative_to],
+                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
+}
+
+static void tw_start_registers(int64_t *known)
+{
+    memset(known, 0, TW_REGISTERS * sizeof *known);
+    known[2] = 1; /* as FramedBuilder has it: 1 is always 0, 2 is always 1 */
+}
+
+/* The head at `position`, into `head`; `next` is behind its batch. */
+static int tw_walk_head(tw_batches *b)
+{
+    tw_record_reader *w = &b->w;
+    int fault;
+    tw_start_registers(b->head_known);
+    w->r.known = b->head_known;
+    w->r.start = w->r.p = b->data + b->position;
+    w->r.end = b->data + b->size;
+    w->r.trusted = 0;
+    fault = tw_walk_struct(b->plan->head, b->plan->head_sinks, w, 0);
+    if (fault < 0)
+        return fault;
+    b->next = w->r.p - b->data;
+    memcpy(b->head, w->slots, sizeof b->head);
+    return tw_work_out(b->plan, b->head, b->position, b->next - b->position);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
+{
+    int fault = 0;
+    for (int32_t index = 0; index < b->plan->constants_count && fault == 0; index++)
+        fault = tw_put_constant(b->w.frame, b->plan->constants + index, b->head, first, end);
+    return fault;
+}
+
+/* Ends rows that were walked: their constants, and how many there are. */
+static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
+{
+    int fault = tw_put_constants(b, first, end);
+    b->w.frame->levels[0].length = fault < 0 ? first : end;
+    return fault;
+}
+
+static inline int tw_take_record(tw_batches *b, int64_t row)
+{
+    const tw_record_plan *plan = b->plan;
+    tw_record_reader *w = &b->w;
+    int fault = plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
+                                : tw_walk_struct(plan->record, plan->sinks, w, row);
+    if (TW_UNLIKELY(fault < 0))
+        return fault;
+    for (int32_t index = 0; index < plan->idle_count; index++)
+        tw_put_null(w->frame, plan->idle[index], row);
+    if (plan->tombstone >= 0)
+        tw_put_bit(w->frame->buffers[plan->tombstone].values, row,
+                   plan->has_flag ? w->flag : w->slots[TW_SLOT_VALUE] < 0);
+    return 0;
+}
+
+static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *from)
+{
+    return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
+}
+
+/* The records of the open batch, up to its end or that of the frame; else a fault, and the rows end before it. Not inlined:
+ * within the loop over batches it is some 5 % slower. */
+static TW_NOINLINE int tw_take_records(tw_batches *b)
+{
+    tw_frame *frame = b->w.frame;
+    tw_reader *r = &b->w.r;
+    const uint8_t *from = r->p, *start = from;
+    int64_t first = frame->levels[0].length, row = first;
+    int fault = 0, ended;
+    r->known = b->known;
+    while (b->left ? b->left > 0 || r->p < r->end : 0) {
+        if (row && tw_is_full(b, row, from))
+            break;
+        start = r->p;
+        fault = tw_reserve(frame, 0, row + 1);
+        if (fault == 0)
+            fault = tw_take_record(b, row);
+        if (TW_UNLIKELY(fault < 0 || b->w.slots[TW_SLOT_OFFSET] < b->first_offset)) {
+            ended = tw_end_rows(b, first, row);
+            first = row;
+            tw_truncate(frame, row);
+            if (fault < 0 || ended < 0) {
+                r->p = start;
+                return fault < 0 ? fault : ended;
+            }
+        } else
+            row++;
+        b->index++;
+        b->left -= b->left > 0;
+    }
+    b->bytes += r->p - from;
+    fault = tw_end_rows(b, first, row);
+    if (fault < 0)
+        return fault;
+    if (b->left > 0 || (b->left < 0 && r->p < r->end))
+        return TW_FULL;
+    return r->p == r->end ? 0 : TW_REFUSED;
+}
+
+int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
+{
+    const tw_record_plan *plan = b->plan;
+    int is_appended = !plan->is_message && (b->head[plan->attributes] & plan->append_mask) != 0;
+    int64_t left = plan->count < 0 ? -1 : b->head[plan->count];
+    b->w.r.start = b->w.r.p = p;
+    b->w.r.end = p + size;
+    b->left = left;
+    if (plan->count >= 0 && (left < 0 || left > size / plan->least))
+        return TW_REFUSED;
+    tw_start_registers(b->known);
+    for (int32_t index = 0; index < plan->inputs_count; index++)
+        b->known[plan->inputs[index].place] = b->head[plan->inputs[index].slot];
+    if (plan->offset_base >= 0)
+        b->known[plan->offset_base] = plan->is_message ? 0 : b->head[plan->base_offset];
+    if (plan->timestamp_base >= 0)
+        b->known[plan->timestamp_base] = plan->is_message ? 0
+                                         : is_appended    ? b->head[plan->head->items_count + TW_SLOT_MAX_TIMESTAMP]
+                                                          : b->head[plan->base_timestamp];
+    if (plan->timestamp_scale >= 0)
+        b->known[plan->timestamp_scale] = !is_appended;
+    b->has_attributes = plan->is_magic2 && tw_magic2_has_attributes(plan->record, b->known);
+    b->index = 0;
+    b->is_open = 1;
+    return left > 0 ? tw_reserve(b->w.frame, 0, b->w.frame->levels[0].length + (left < 4096 ? left : 4096)) : 0;
+}
+
+int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
+{
+    const tw_record_plan *plan = b->plan;
+    tw_reader *r = &b->w.r;
+    int64_t first = 0, last, shift = 0;
+    int fault = tw_open_records(b, p, size);
+    if (fault < 0 || size == 0 || b->head[plan->attributes] & plan->no_wrapper_mask)
+        return TW_REFUSED;
+    r->known = b->known;
+    r->trusted = 0;
+    while (r->p < r->end) {
+        int is_first = r->p == p;
+        fault = tw_walk_struct(plan->record, plan->no_sinks, &b->w, 0);
+        if (fault < 0)
+            return fault;
+        if (is_first)
+            first = b->w.slots[TW_SLOT_OFFSET];
+    }
+    last = b->w.slots[TW_SLOT_OFFSET];
+    if (plan->is_relative && (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift)))
+        return TW_UNTRIED;
+    if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
+        return TW_UNTRIED;
+    r->p = p;
+    r->trusted = 1;
+    b->known[plan->offset_base] = shift;
+    if (plan->timestamp_base >= 0 && b->head[plan->attributes] & plan->append_mask) {
+        b->known[plan->timestamp_base] = b->head[plan->base_timestamp];
+        b->known[plan->timestamp_scale] = 0;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- batches */
+
+/* A row for a head alone. */
+static int tw_take_head(tw_batches *b)
+{
+    tw_frame *frame = b->w.frame;
+    int64_t row = frame->levels[0].length;
+    int fault = tw_reserve(frame, 0, row + 1);
+    if (fault == 0)
+        fault = tw_end_rows(b, row, row + 1);
+    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
+    return fault;
+}
+
+/* The batch at `position`: its head, and what its records are read from. */
+static int tw_open_batch(tw_batches *b)
+{
+    const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
+    int fault;
+    b->index = 0;
+    if (plan == NULL)
+        return TW_UNCLEAR;
+    fault = tw_walk_head(b);
+    if (fault < 0 || plan->record == NULL)
+        return fault;
+    if (b->head[plan->attributes] & plan->codec_mask)
+        return TW_PACKED;
+    if (plan->is_message) {
+        fault = tw_open_records(b, b->data + b->position, b->next - b->position);
+        b->w.r.trusted = 1; /* its checksum was held against it as that of a head */
+        return fault;
+    }
+    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);
+}
+
+static int tw_close_batch(tw_batches *b)
+{
+    b->is_open = 0;
+    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
+    b->position = b->next;
+    return 0;
+}
+
+int tw_walk_batches(tw_batches *b)
+{
+    for (;;) {
+        int halt = 0;
+        if (b->is_open) {
+            halt = tw_take_records(b);
+            if (halt)
+                return halt;
+            tw_close_batch(b);
+        }
+        if (b->w.frame->levels[0].length >= b->most_rows || b->bytes >= b->most_bytes)
+            return TW_FULL;
+        if (b->position >= b->end)
+            return TW_DONE;
+        halt = tw_open_batch(b);
+        if (halt == 0 && b->plan->record == NULL) {
+            halt = tw_take_head(b);
+            b->position = b->next;
+        }
+        if (halt)
+            return halt;
+    }
+}

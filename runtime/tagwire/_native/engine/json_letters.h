@@ -1,0 +1,83 @@
+/* What JSON is spelled with: digits of integers, escaped texts, bytes as base64. Each writes into room that is there
+ * and returns what is behind the last letter.
+ */
+#ifndef TAGWIRE_JSON_LETTERS_H
+#define TAGWIRE_JSON_LETTERS_H
+
+#include <string.h>
+
+#include "engine/base64.h"
+
+#define TW_MOST_DIGITS 20 /* of 64 bits, with a sign */
+#define TW_MOST_ESCAPED 6 /* letters that a byte of a text becomes */
+
+static inline char *tw_put_digits(char *out, int64_t x)
+{
+    char digits[TW_MOST_DIGITS], *first = digits + sizeof digits;
+    uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    size_t size;
+    do {
+        *--first = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (x < 0)
+        *--first = '-';
+    size = (size_t)(digits + sizeof digits - first);
+    memcpy(out, first, size);
+    return out + size;
+}
+
+/* Which characters must be escaped: 0, or the letter behind the backslash. */
+static inline char tw_json_escape(uint8_t letter)
+{
+    switch (letter) {
+    case '"':
+    case '\\':
+        return (char)letter;
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    }
+    return letter < 0x20 ? 'u' : 0;
+}
+
+/* A text in quotes. */
+static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
+{
+    *out++ = '"';
+    for (const uint8_t *end = p + size; p < end; p++) {
+        char escape = tw_json_escape(*p);
+        if (TW_LIKELY(!escape)) {
+            *out++ = (char)*p;
+            continue;
+        }
+        *out++ = '\\';
+        *out++ = escape;
+        if (escape == 'u') {
+            *out++ = '0';
+            *out++ = '0';
+            *out++ = (char)('0' + (*p >> 4));
+            *out++ = "0123456789abcdef"[*p & 15];
+        }
+    }
+    *out++ = '"';
+    return out;
+}
+
+/* Bytes in quotes. */
+static inline char *tw_put_json_bytes(char *out, const uint8_t *p, int64_t size)
+{
+    *out++ = '"';
+    out = tw_put_padded_base64(out, p, size);
+    *out++ = '"';
+    return out;
+}
+
+#endif

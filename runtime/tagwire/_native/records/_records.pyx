@@ -1,0 +1,179 @@
+# cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""Records of the shape of magic 2 from bytes to bytes: as lines of JSON, and moved to other batches.
+
+`tagwire log dump --json` prints the lines; `tagwire log convert` and `tagwire log compact` move records. The loops are C
+and run without the interpreter's lock. They know no places: what they refuse, `tagwire.log` reads record by record.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
+from cython cimport final
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t
+from libc.stdlib cimport free
+
+from records.declarations cimport (
+    tw_batch,
+    tw_facts_of,
+    tw_line_head,
+    tw_output,
+    tw_reserve_output,
+    tw_run,
+    tw_take_records,
+    tw_write_lines,
+)
+
+__all__ = ["RecordRun", "facts", "lines"]
+
+cdef enum:
+    LINE = 160  # letters of a line beside what it begins with and its bytes, mostly
+
+
+@final
+cdef class Source:
+    """The records of a batch in a buffer, which is held.
+
+    `count` records stand from `pos` to `end`. `bases` are the batch's offset and timestamp, and whether all its records
+    have that timestamp. Raises ValueError for places that are not in the buffer.
+    """
+
+    cdef Py_buffer buffer
+    cdef tw_batch batch
+
+    def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None):
+        PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
+        if not 0 <= pos <= end <= self.buffer.len or not 0 <= count <= end - pos:
+            raise ValueError(f"{count} records in bytes from {pos} to {end} of {self.buffer.len}")
+        self.batch.p = <const uint8_t *>self.buffer.buf + pos
+        self.batch.end = <const uint8_t *>self.buffer.buf + end
+        self.batch.left = count
+        self.batch.base_offset, self.batch.base_timestamp, self.batch.is_appended = bases
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.buffer)
+
+    cdef int64_t pos(self):
+        """Where the records begin that are left."""
+        return self.batch.p - <const uint8_t *>self.buffer.buf
+
+
+cdef bytes bytes_of(const tw_output *out):
+    return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
+
+
+def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
+          bytes head not None, Py_ssize_t most):
+    """The lines of the next records: their bytes, where the record behind them begins, and how many are left.
+
+    Each line begins with `head`. It stops when `most` bytes are written, and before a record that is not exactly right.
+    The other arguments are as for `facts`.
+    """
+    cdef Source source = Source(data, pos, end, count, bases)
+    cdef tw_output out
+    cdef tw_line_head line_head
+    cdef int64_t expected
+    if most < 0:
+        raise ValueError(f"lines of at most {most} bytes")
+    source.batch.has_attributes = has_attributes
+    line_head.data, line_head.size = head, len(head)
+    out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
+    expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
+    try:
+        with nogil:
+            tw_reserve_output(&out, <size_t>expected)  # in one go: what grows is copied
+            tw_write_lines(&out, &source.batch, line_head, <size_t>most)
+        if out.failed:
+            raise MemoryError
+        return bytes_of(&out), source.pos(), source.batch.left
+    finally:
+        free(out.data)
+
+
+def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
+    """A byte for each of the `count` records from `pos` to `end` of `data`, or None where one is not exactly right.
+
+    Bit 1: its offset is one of `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is. `bases`
+    are the batch's offset and timestamp, and whether all its records have that. Raises ValueError for places that are
+    not in `data`.
+    """
+    cdef Source source = Source(data, pos, end, count, bases)
+    cdef Py_buffer numbers
+    cdef uint8_t *made
+    cdef bint is_right
+    found = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>count)
+    made = <uint8_t *>PyBytes_AsString(found)
+    PyObject_GetBuffer(lasts, &numbers, PyBUF_SIMPLE)
+    with nogil:
+        is_right = tw_facts_of(&source.batch, <const int64_t *>numbers.buf, numbers.len // 8, made)
+    PyBuffer_Release(&numbers)
+    return found if is_right else None
+
+
+@final
+cdef class RecordRun:
+    """The records of a batch to be, as bytes; counted from its offset, and from its timestamp or that of the first."""
+
+    cdef tw_run run
+
+    def __cinit__(self, int64_t base_offset, base_timestamp):
+        self.run.base_offset = base_offset
+        self.run.max_timestamp = -1
+        self.run.last_offset = base_offset
+        if base_timestamp is not None:
+            self.run.base_timestamp = base_timestamp
+            self.run.has_base = True
+
+    def __dealloc__(self):
+        free(self.run.out.data)
+
+    def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
+             most_records):
+        """Move records that `facts` found right, as long as there is room, which the first always has.
+
+        Where it stopped, how many records are left, and the offset of the next; None for that if it can't be counted
+        from these bases. `kept` has a 0 for each that is left out; None for none. Raises ValueError for places that are
+        not in `data`.
+        """
+        cdef Source source = Source(data, pos, end, count, bases)
+        cdef const uint8_t *kept_of = NULL
+        cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
+        cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
+        cdef int64_t next_offset = 0
+        cdef bint is_right
+        if kept is not None:
+            if len(kept) != count:
+                raise ValueError(f"{len(kept)} marks for {count} records")
+            kept_of = <const uint8_t *>PyBytes_AsString(kept)
+        with nogil:
+            is_right = tw_take_records(&self.run, &source.batch, kept_of, bytes_bound, records_bound, &next_offset)
+        if self.run.out.failed:
+            raise MemoryError
+        return source.pos(), source.batch.left, next_offset if is_right else None
+
+    def __len__(self):
+        return <Py_ssize_t>self.run.count
+
+    @property
+    def data(self):
+        """The records as bytes."""
+        return bytes_of(&self.run.out)
+
+    @property
+    def size(self):
+        """How many bytes that is."""
+        return <Py_ssize_t>self.run.out.size
+
+    @property
+    def base_timestamp(self):
+        """What timestamps are counted from; -1 as long as nobody knows."""
+        return self.run.base_timestamp if self.run.has_base else -1
+
+    @property
+    def last_offset(self):
+        """Of the last record."""
+        return self.run.last_offset
+
+    @property
+    def max_timestamp(self):
+        """The highest of the records, -1 where there are none."""
+        return self.run.max_timestamp

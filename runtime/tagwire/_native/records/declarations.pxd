@@ -1,0 +1,34 @@
+"""What the headers of this folder declare, as Cython sees it."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef extern from "records/output.h" nogil:
+    ctypedef struct tw_output:
+        uint8_t *data
+        size_t size, room
+        int failed
+    bint tw_reserve_output(tw_output *, size_t)
+
+cdef extern from "records/batch.h" nogil:
+    ctypedef struct tw_batch:
+        const uint8_t *p
+        const uint8_t *end
+        int64_t left
+        int64_t base_offset, base_timestamp
+        bint is_appended, has_attributes
+
+cdef extern from "records/json_lines.h" nogil:
+    ctypedef struct tw_line_head:
+        const char *data
+        size_t size
+    void tw_write_lines(tw_output *, tw_batch *, tw_line_head, size_t)
+
+cdef extern from "records/rebatch.h" nogil:
+    ctypedef struct tw_run:
+        tw_output out
+        int64_t base_offset, base_timestamp
+        bint has_base
+        int64_t count, last_offset, max_timestamp
+    bint tw_facts_of(const tw_batch *, const int64_t *, int64_t, uint8_t *)
+    bint tw_take_records(tw_run *, tw_batch *, const uint8_t *, int64_t, int64_t, int64_t *)

@@ -1,0 +1,77 @@
+#include "records/json_lines.h"
+
+#include "engine/json_letters.h"
+#include "records/magic2_impl.h"
+
+#define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
+#define TW_LINE_LETTERS 192 /* more than a line has beside its head, the key, the value and the headers */
+
+/* The most letters of headers: of the shortest, in two bytes, they are `, ["", null]`. */
+static inline size_t tw_headers_room(tw_magic2_headers headers)
+{
+    return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
+}
+
+static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t size)
+{
+    return size < 0 ? TW_LETTERS(out, "null") : tw_put_json_bytes(out, data, size);
+}
+
+/* NULL for headers that are not exactly right. */
+static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
+{
+    tw_magic2_header header;
+    *out++ = '[';
+    for (int64_t all = headers.count; headers.count > 0;) {
+        if (headers.count < all)
+            out = TW_LETTERS(out, ", ");
+        if (!tw_next_magic2_header(&headers, &header))
+            return NULL;
+        *out++ = '[';
+        out = TW_LETTERS(tw_put_json_text(out, header.key, header.key_size), ", ");
+        out = tw_put_line_bytes(out, header.value, header.value_size);
+        *out++ = ']';
+    }
+    *out++ = ']';
+    return headers.p == headers.end ? out : NULL;
+}
+
+static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
+
+/* The line of the next record: 1, or 0 with nothing written. */
+static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
+{
+    tw_magic2_record record;
+    int64_t offset, timestamp = batch->base_timestamp;
+    char *out;
+    if (!tw_read_magic2(batch->p, batch->end, batch->has_attributes, &record) ||
+        !tw_add(batch->base_offset, record.offset, &offset) ||
+        (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+        return 0;
+    if (!tw_reserve_output(to, head.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
+                                   (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size))))
+        return 0;
+    out = (char *)to->data + to->size;
+    memcpy(out, head.data, head.size);
+    out = tw_put_digits(TW_LETTERS(out + head.size, ", \"offset\": "), offset);
+    out = tw_put_digits(TW_LETTERS(out, ", \"timestamp\": "), timestamp);
+    out = tw_put_line_bytes(TW_LETTERS(out, ", \"key\": "), record.key, record.key_size);
+    out = tw_put_line_bytes(TW_LETTERS(out, ", \"value\": "), record.value, record.value_size);
+    out = tw_put_line_headers(TW_LETTERS(out, ", \"headers\": "), record.headers);
+    if (out == NULL)
+        return 0;
+    out = tw_put_truth(TW_LETTERS(out, ", \"hasHeaders\": "), record.headers.count > 0);
+    out = tw_put_truth(TW_LETTERS(out, ", \"isTombstone\": "), record.value_size < 0);
+    out = TW_LETTERS(out, "}\n");
+    to->size = (size_t)(out - (char *)to->data);
+    batch->p = record.end;
+    batch->left--;
+    return 1;
+}
+
+void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most)
+{
+    while (batch->left > 0 && out->size < most)
+        if (!tw_write_line(out, batch, head))
+            return;
+}

@@ -1,0 +1,110 @@
+#include "records/rebatch.h"
+
+#include "records/magic2_impl.h"
+
+/* Where the first of `count` ascending numbers stands that is not below `least`. */
+static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
+{
+    int64_t low = 0;
+    while (low < count) {
+        int64_t middle = low + (count - low) / 2;
+        if (numbers[middle] < least)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+static int tw_are_right(tw_magic2_headers headers)
+{
+    tw_magic2_header header;
+    while (headers.count > 0)
+        if (!tw_next_magic2_header(&headers, &header))
+            return 0;
+    return headers.p == headers.end;
+}
+
+int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts)
+{
+    const uint8_t *p = batch->p;
+    tw_magic2_record record;
+    int64_t offset, timestamp, before = INT64_MIN;
+    int64_t at = batch->left > 0 ? tw_first_from(lasts, lasts_count, batch->base_offset) : 0;
+    for (int64_t left = batch->left; left > 0; left--) {
+        if (!tw_read_magic2(p, batch->end, 1, &record) || !tw_are_right(record.headers))
+            return 0;
+        if (record.offset < 0 || !tw_add(batch->base_offset, record.offset, &offset) || offset <= before)
+            return 0;
+        if (!batch->is_appended && !tw_add(batch->base_timestamp, record.timestamp, &timestamp))
+            return 0;
+        while (at < lasts_count && lasts[at] < offset)
+            at++;
+        *facts++ = (uint8_t)((at < lasts_count && lasts[at] == offset ? TW_IS_LAST : 0) |
+                             (record.key_size < 0 ? TW_HAS_NO_KEY : 0) | (record.value_size < 0 ? TW_HAS_NO_VALUE : 0));
+        before = offset;
+        p = record.end;
+    }
+    return p == batch->end;
+}
+
+/* a - b where that is a number of 64 bits. */
+static int tw_difference(int64_t a, int64_t b, int64_t *difference)
+{
+    return b != INT64_MIN && tw_add(a, -b, difference);
+}
+
+/* Appends a record if it ends within `most` bytes, or is the first: 1; 0 if not, -1 where it can't be written. */
+static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
+{
+    int64_t body = record->end - record->body, base_timestamp = run->has_base ? run->base_timestamp : timestamp;
+    int64_t offset_delta, timestamp_delta, size;
+    uint8_t *p;
+    if (!tw_difference(offset, run->base_offset, &offset_delta) || offset_delta < 0 || offset_delta > INT32_MAX ||
+        !tw_difference(timestamp, base_timestamp, &timestamp_delta))
+        return -1;
+    run->base_timestamp = base_timestamp;
+    run->has_base = 1;
+    size = 1 + tw_varint_width(tw_to_zigzag(timestamp_delta)) + tw_varint_width(tw_to_zigzag(offset_delta)) + body;
+    if (size > INT32_MAX)
+        return -1;
+    if (run->count && (int64_t)run->out.size + tw_varint_width(tw_to_zigzag(size)) + size > most)
+        return 0;
+    if (!tw_reserve_output(&run->out, (size_t)size + TW_LENGTH_WIDTH))
+        return -1;
+    p = tw_put_varint(run->out.data + run->out.size, tw_to_zigzag(size));
+    *p++ = record->attributes;
+    p = tw_put_varint(p, tw_to_zigzag(timestamp_delta));
+    p = tw_put_varint(p, tw_to_zigzag(offset_delta));
+    memcpy(p, record->body, (size_t)body);
+    run->out.size = (size_t)(p - run->out.data) + (size_t)body;
+    run->max_timestamp = run->count && run->max_timestamp > timestamp ? run->max_timestamp : timestamp;
+    run->last_offset = offset;
+    run->count++;
+    return 1;
+}
+
+int tw_take_records(
+    tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next)
+{
+    tw_magic2_record record;
+    for (; batch->left > 0; batch->left--) {
+        int64_t offset, timestamp = batch->base_timestamp;
+        int taken = 1;
+        if (!tw_read_magic2(batch->p, batch->end, 1, &record) || !tw_add(batch->base_offset, record.offset, &offset) ||
+            (!batch->is_appended && !tw_add(timestamp, record.timestamp, &timestamp)))
+            return 0;
+        if (kept == NULL || *kept++)
+            taken = run->count && run->count >= most_records
+                        ? 0
+                        : tw_append_record(run, &record, offset, timestamp, most_bytes);
+        if (taken < 0)
+            return 0;
+        if (taken == 0) {
+            *next = offset;
+            break;
+        }
+        batch->p = record.end;
+    }
+    return 1;
+}
