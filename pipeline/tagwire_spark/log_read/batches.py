@@ -4,7 +4,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import open_file
@@ -27,7 +26,7 @@ def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | None]:
     """A split's file, and where its first batch begins; None where not all of the file is here. Raises LogError."""
     with _scan(split, query) as (scan, source):
-        yield (scan, _begin(scan, source, split, permissive=query.permissive)) if source.is_whole else None
+        yield (scan, _begin(scan, source, split, query)) if source.is_whole else None
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -37,7 +36,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     permissive: then there is a Damage for the bytes that belong to no batch.
     """
     with _scan(split, query) as (scan, source):
-        position, last = _begin(scan, source, split, permissive=query.permissive), NO_OFFSET
+        position, last = _begin(scan, source, split, query), NO_OFFSET
         reached = _reached(split, position)
         while position < split.end and not _ends_at(scan, source, position):
             try:
@@ -89,8 +88,8 @@ def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     return query.partial and split.is_last and error.rule == "TWL101"
 
 
-def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int:
-    """Where the first batch is that the split owns and somebody may want."""
+def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:
+    """Where the first batch is that the split owns and somebody may want. Raises LogError."""
     if split.hint is not None:
         position, offset = split.hint
         try:
@@ -103,8 +102,11 @@ def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int
         return 0
     if not source.is_whole:
         _fetch_all(scan, source)
-    every = pieces(scan) if permissive else scan.places()
+    every = pieces(scan) if query.permissive else scan.places()
     try:
         return next((each.position for each in every if each.position >= split.start), split.end)
-    except DecodeError:  # whoever owns the batch that is wrong says so
-        return split.end
+    except LogError as error:
+        # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
+        if _is_cut_off(error, split, query):
+            return split.end
+        raise
