@@ -8,7 +8,6 @@ The columns of a schema that the user gives are all that is read, and
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyspark.errors import PySparkNotImplementedError
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -24,6 +23,7 @@ from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import packed, plan
+from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
 
@@ -52,10 +52,6 @@ class LogSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream of these columns."""
-        try:
-            from tagwire_spark.log_read.stream import LogStreamReader, stream_query
-        except ImportError as error:  # limits and triggers came with PySpark 4.2
-            raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
         asked = stream_query(self.options)
         check_asked(self.name(), schema, full_schema(asked.query, strict=True))
         return LogStreamReader(asked, schema)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 from streamed_logs import batch, rows, segment, stream, triggers
