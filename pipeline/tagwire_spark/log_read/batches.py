@@ -9,6 +9,7 @@ from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import open_file
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan
+from tagwire_spark.files.file_state import check_unchanged, state_of_status
 from tagwire_spark.files.storage import Opened, opened
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
@@ -18,7 +19,11 @@ __all__ = ["begun_scan", "split_pieces"]
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
+    """A split's file, if it is still the one that was planned with. Raises LogPathError, PipelineError."""
     with opened(split.file, split.start, split.end) as source, open_file(source.path) as data:
+        if split.state is not None:
+            found = source.state or state_of_status(data.status())
+            check_unchanged(split.file, split.state, found, end=split.end, may_grow=split.is_last)
         yield Scan(split.file, data, query.formats), source
 
 

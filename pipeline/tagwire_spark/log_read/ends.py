@@ -7,6 +7,7 @@ comes later in the file, it is damage, and no end.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Place, Scan
 
-__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "segment_ends"]
+__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "missing_offsets", "segment_ends"]
 
 
 class LogEnd(NamedTuple):
@@ -74,6 +75,40 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
+
+
+def missing_offsets(partition: Partition, start: int, end: int, format: Any = "auto") -> tuple[int, int] | None:
+    """The offsets from `start` to before `end` that a lost segment had: the first one, and the next that is there.
+
+    A segment's name says where the one before it ended. Compaction leaves such gaps as well; so a log that the broker
+    has compacted, or that has gaps elsewhere in the segment before, has lost nothing. Raises LogPathError.
+    """
+    for segment, after in pairwise(partition.segments):
+        behind = after.base_offset or 0
+        if behind <= start or (segment.base_offset or 0) >= end:
+            continue
+        with open_file(segment.path) as data:
+            scan = Scan(str(segment.path), data, format)
+            try:
+                places = [*scan.places(_hint(scan, segment, None))]
+                reached = places[-1].last_offset + 1 if places else behind  # nothing is left of it: it was compacted
+                if max(reached, start) < min(behind, end) and not (_has_gaps(scan) or partition.is_compacted):
+                    return max(reached, start), behind
+            except LogError:  # the task that reads it reports the damage
+                continue
+    return None
+
+
+def _has_gaps(scan: Scan) -> bool:
+    """Whether offsets of a segment are left out in it. Raises LogError."""
+    reached = None
+    for place in scan.places():
+        batch = scan.outline(place.position)
+        count = batch.last_offset - batch.base_offset + 1
+        if (reached is not None and batch.base_offset > reached) or (batch.count is not None and batch.count < count):
+            return True
+        reached = batch.last_offset + 1
+    return False
 
 
 def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:

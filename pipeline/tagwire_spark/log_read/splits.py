@@ -18,6 +18,7 @@ from tagwire.log import LogError, Partition, Segment, find_partitions
 from tagwire.log.names import log_file, partition_name
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import settled
+from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Place, is_remote, places
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
@@ -45,6 +46,8 @@ class Split(NamedTuple):
     is_last: bool
     """Whether the segment is its partition's last."""
     transactions: Transactions | None = None
+    state: FileState | None = None
+    """What the file was when the read was planned."""
 
 
 def plan(query: LogQuery) -> list[Split]:
@@ -148,7 +151,8 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             continue
         file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
-        whole = Split(file, topic, number, 0, segment.size, None, first, end, is_last, known)
+        state = place.state_of(segment.path)
+        whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state)
         yield from _cut(query, segment, whole)
 
 

@@ -29,7 +29,7 @@ from tagwire.log import LogPathError, Partition
 from tagwire.text_format import plain, shown
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.storage import Place, is_remote
-from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, segment_ends
+from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of
 from tagwire_spark.log_read.splits import Split, log_places, packed, partitions_of, plan, settled_place
@@ -178,6 +178,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         planned = plan(query)
         logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        self._check_gaps(logs, starts, ends)
         splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
         return [InputPartition(each) for each in packed(splits, query.split_bytes)]
 
@@ -233,9 +234,19 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 why = f"{name} ends before offset {log.end}, and had more already"
             else:
                 continue
-            raise PipelineError(
-                "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there."
-            )
+            raise _loss(why)
+
+    def _check_gaps(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends) -> None:
+        """Refuse to go on where a segment between others is gone that was not read yet. Raises PipelineError."""
+        for key, end in ends.items() if self.asked.fails_on_loss else ():
+            if key not in logs:
+                continue  # it was never read; its partition is gone altogether
+            log = logs[key]
+            start = max(starts.get(key, 0), log.first)
+            found = missing_offsets(log.partition, start, min(end, log.end), self.query.formats)
+            if found is not None:
+                why = f"{key[0]}-{key[1]} has no offsets from {found[0]} on before {found[1]}: a segment is gone"
+                raise _loss(f"{why}, and was not read")
 
     # ------------------------------------------------------------ on workers
 
@@ -250,6 +261,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if self.asked.fails_on_loss:
                     text = f"{error.text.rstrip('.')}; it was there a moment ago."
                     raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
+
+
+def _loss(why: str) -> PipelineError:
+    return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
 def _check_folder(place: Place) -> None:

@@ -61,6 +61,10 @@ class FileBytes:
                 self._turn(start, stop - start)
         return self._window[start - self._start : stop - self._start]
 
+    def status(self) -> os.stat_result:
+        """What the system says of the open file."""
+        return os.fstat(self._file.fileno())
+
     def forget(self) -> None:
         """Read anew from now on: what somebody has written to the file is seen."""
         self._window, self._end = b"", self._start

@@ -167,6 +167,14 @@ class Partition:
             return None
         return read_offsets(path).get(TopicPartition(self.topic, self.partition))
 
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the broker has compacted it, by `cleaner-offset-checkpoint` of the folder above. Raises LogError."""
+        path = self.path.absolute().parent / "cleaner-offset-checkpoint"
+        if self.topic is None or self.partition is None or not path.is_file():
+            return False
+        return TopicPartition(self.topic, self.partition) in read_offsets(path)
+
     def __repr__(self) -> str:
         return f"<partition {self.path}>"
 

@@ -69,7 +69,7 @@ def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, num
 
 
 def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
-    """Two damaged heads: one before the first wanted offset, one at a cut behind it, whose task has to look from there."""
+    """Two damaged heads: one before the first wanted offset, one at a cut, whose task has to look from there on."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
