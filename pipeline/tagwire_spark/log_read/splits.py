@@ -25,6 +25,7 @@ from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
 
+_LOOKS: Final = 5
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
 
@@ -98,9 +99,16 @@ def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
     return tasks
 
 
-def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
+def _settled(query: LogQuery, place: Place) -> list[Split]:
+    for _ in range(_LOOKS - 1):
+        try:
+            with settled_place(place):
+                return [*_splits(query, place)]
+        except PipelineError as error:
+            if error.condition != "KAFKA_LOG_CHANGED":  # a write was committed meanwhile, and no lock kept it waiting
+                raise
     with settled_place(place):
-        yield from _splits(query, place)
+        return [*_splits(query, place)]
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
             except (OSError, LogPathError):
                 continue
             except PipelineError as error:
-                if error.condition not in ("MALFORMED_KAFKA_LOG", "KAFKA_LOG_NOT_FOUND"):
+                if error.condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "MALFORMED_KAFKA_LOG"):
                     raise
         try:
             return look(*args, **named)
