@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, Partition, Segment, find_partitions
-from tagwire.log.names import log_file, partition_name
+from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.commit import settled
+from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Place, is_remote, places
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
@@ -26,6 +26,8 @@ from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 __all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
 
 _LOOKS: Final = 5
+_NAMED: Final = 5
+"""How many names of a folder an error tells."""
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
 
@@ -51,13 +53,23 @@ class Split(NamedTuple):
     """What the file was when the read was planned."""
 
 
-def plan(query: LogQuery) -> list[Split]:
-    """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
+def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
+    """The splits of a query, those of a partition one behind the other.
+
+    Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
+    """
+    splits: list[Split] = []
     with ExitStack() as stack:
         try:
-            return [split for place in log_places(query.paths, stack) for split in _settled(query, place)]
+            for path in query.paths:
+                found = [*log_places((path,), stack)]
+                of_path = [split for place in found for split in _settled(query, place)]
+                if not of_path and not may_be_empty:
+                    _check_found(path, found)
+                splits += of_path
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    return splits
 
 
 def log_places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
@@ -127,6 +139,25 @@ def _written_to(path: Path) -> set[Path]:
         return {path.parent, path.parent.parent}
     found = {each.path.parent for each in find_partitions(path)}
     return found | {path}
+
+
+def _check_found(path: str, found: Sequence[Place]) -> None:
+    """Refuse a path without a segment: nobody asks for that. Raises PipelineError, which tells what is there.
+
+    What was written by `kafka_log` may have no rows, and so no segment.
+    """
+    names: list[str] = []
+    for place in found:
+        if (
+            place.local.is_file()
+            or any(each.segments for each in partitions_of(place))
+            or (place.local / DONE).exists()
+        ):
+            return
+        names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in place.local.iterdir())
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    text = f"{path}: there is no segment of a log in it, but {shown or 'nothing'}; a segment is a file such as"
+    raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:

@@ -175,7 +175,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not ends:
             return []
         query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
-        planned = plan(query)
+        planned = plan(query, may_be_empty=True)
         logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         self._check_gaps(logs, starts, ends)
