@@ -125,14 +125,11 @@ def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
 def _hint(scan: Scan, segment: Segment, offset: int | None) -> int:
     """A position at or before the batch of an offset, or the last batch: the index's, if a whole batch is there."""
     try:
-        index = segment.offset_index
-        entry = index[-1] if index and offset is None else None
-        if index and offset is not None:
-            entry = next((each for each in reversed(index) if each.offset <= offset), None)
+        entry = segment.index_entry(offset)
         if entry is not None:
             batch = scan.batch(entry.position)
             if batch.base_offset <= entry.offset <= batch.last_offset:
-                return int(entry.position)
+                return entry.position
     except LogError:
         pass
     return 0

@@ -7,14 +7,16 @@ going over the heads of the batches before it. So a wrong index costs time and
 never a record.
 """
 
-from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, Partition, Segment, find_partitions
+from tagwire.log import LogError, LogPathError, Partition, Segment
+from tagwire.log.directory import partition_folders
+from tagwire.log.index_lookup import IndexLookup, index_lookup
+from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import DONE, settled
@@ -137,8 +139,7 @@ def _written_to(path: Path) -> set[Path]:
     """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
     if path.is_file():
         return {path.parent, path.parent.parent}
-    found = {each.path.parent for each in find_partitions(path)}
-    return found | {path}
+    return {path, *(each.parent for each in partition_folders(path))}
 
 
 def _check_found(path: str, found: Sequence[Place]) -> None:
@@ -148,11 +149,9 @@ def _check_found(path: str, found: Sequence[Place]) -> None:
     """
     names: list[str] = []
     for place in found:
-        if (
-            place.local.is_file()
-            or any(each.segments for each in partitions_of(place))
-            or (place.local / DONE).exists()
-        ):
+        if place.local.is_file() or (place.local / DONE).exists():
+            return
+        if any(each.segments for each in partitions_of(place, LogQuery(()))):
             return
         names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in place.local.iterdir())
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
@@ -164,13 +163,21 @@ def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
     if place.local.is_file():
         yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
         return
-    for partition in partitions_of(place):
+    for partition in partitions_of(place, query):
         yield from _of_partition(query, partition, partition.segments, place)
 
 
-def partitions_of(place: Place) -> Iterator[Partition]:
-    """The partitions that are, or lie in, a folder; those on their way in or out where the folder is one."""
-    return (each for each in find_partitions(place.local) if not each.state or each.path == place.local)
+def partitions_of(place: Place, query: LogQuery) -> Iterator[Partition]:
+    """The partitions that are, or lie in, a folder, and are asked for; no files of others are listed.
+
+    Those on their way in or out count where the folder is one.
+    """
+    for folder in partition_folders(place.local):
+        name = partition_name(folder.absolute())
+        if name is None or folder == place.local or not name.state:
+            topic, number = (name.topic, name.partition) if name else (folder.name, -1)
+            if query.wants(topic, number):
+                yield Partition(folder)
 
 
 def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:
@@ -207,17 +214,29 @@ def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, tu
     """Where splits begin, each with its hint."""
     size, step = whole.end, query.split_bytes
     try:
-        index = segment.offset_index
-    except LogError:
-        index = None  # it only makes things faster
-    if not index:
-        # Heads of a remote segment are far away: whoever goes over them reads everything.
-        return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
-    hints = [(entry.position, entry.offset) for entry in index if 0 < entry.position < size]
-    first = next((hint for hint in reversed(hints) if hint[1] <= whole.first_offset), None)
+        path = segment.beside("index")
+        if path is not None:
+            with index_lookup(path, OffsetIndex.LAYOUT) as entries:
+                if entries:
+                    return _cuts_by_index(entries, segment.base_offset or 0, whole, step)
+    except (LogError, LogPathError):
+        pass  # it only makes things faster
+    # Heads of a remote segment are far away: whoever goes over them reads everything.
+    return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
+
+
+def _cuts_by_index(
+    entries: IndexLookup, base: int, whole: Split, step: int
+) -> list[tuple[int, tuple[int, int] | None]]:
+    """The cuts at entries; they ascend, whatever the entries do."""
+    found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
+    first = (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
     cuts: list[tuple[int, tuple[int, int] | None]] = [(0, first)]
-    begin = first[0] if first else 0
-    while (found := bisect_left(hints, (begin + step, -1))) < len(hints):
-        begin = hints[found][0]
-        cuts.append((begin, hints[found]))
+    begin, place = first[0] if first else 0, 0
+    while begin + step < whole.end and (place := entries.from_on(begin + step, 1, place)) < len(entries):
+        offset, position = entries[place]
+        if not begin + step <= position < whole.end:
+            break
+        begin = position
+        cuts.append((begin, (begin, base + offset)))
     return cuts

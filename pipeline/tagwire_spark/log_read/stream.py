@@ -190,7 +190,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 for place in log_places(self.query.paths, stack):
                     _check_folder(place)
                     with settled_place(place):
-                        for partition in partitions_of(place):
+                        for partition in partitions_of(place, self.query):
                             self._add(found, partition, place)
             except TagwireError as error:
                 raise refusal(error, "MALFORMED_KAFKA_LOG") from None

@@ -284,8 +284,8 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
     root, writer, staged = written(tmp_path)
     find, waiting = splits.partitions_of, [writer]
 
-    def found(place: Any) -> Iterator[Any]:
-        for each in find(place):
+    def found(*arguments: Any) -> Iterator[Any]:
+        for each in find(*arguments):
             yield each
             if waiting:
                 waiting.pop().commit(staged)
