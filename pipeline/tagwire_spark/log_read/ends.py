@@ -16,7 +16,16 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Place, Scan
 
-__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "log_end", "missing_offsets", "segment_ends"]
+__all__ = [
+    "LogEnd",
+    "batch_end",
+    "bytes_end",
+    "end_of",
+    "log_end",
+    "missing_offsets",
+    "position_before",
+    "segment_ends",
+]
 
 
 class LogEnd(NamedTuple):
@@ -45,7 +54,7 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
     last = partition.segments[-1]
     with open_file(last.path) as data:
         scan = Scan(str(last.path), data, format)
-        places = [*_last_places(scan, _hint(scan, last, None), permissive=permissive)]
+        places = [*_last_places(scan, position_before(scan, last, None), permissive=permissive)]
         if places and not _is_whole(scan, places[-1].position):
             places.pop()
         if not places:
@@ -90,7 +99,7 @@ def missing_offsets(partition: Partition, start: int, end: int, format: Any = "a
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
             try:
-                places = [*scan.places(_hint(scan, segment, None))]
+                places = [*scan.places(position_before(scan, segment, None))]
                 reached = places[-1].last_offset + 1 if places else behind  # nothing is left of it: it was compacted
                 if max(reached, start) < min(behind, end) and not (_has_gaps(scan) or partition.is_compacted):
                     return max(reached, start), behind
@@ -119,10 +128,12 @@ def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
             continue
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
-            yield from (each for each in scan.places(_hint(scan, segment, offset)) if each.last_offset >= offset)
+            yield from (
+                each for each in scan.places(position_before(scan, segment, offset)) if each.last_offset >= offset
+            )
 
 
-def _hint(scan: Scan, segment: Segment, offset: int | None) -> int:
+def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """A position at or before the batch of an offset, or the last batch: the index's, if a whole batch is there."""
     try:
         entry = segment.index_entry(offset)

@@ -23,6 +23,7 @@ from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Place, is_remote, places
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
@@ -197,8 +198,14 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             continue
         file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
+        wanted = first
+        if query.first_timestamp is not None and not is_remote(file):
+            earlier = earlier_part(segment, query.first_timestamp, query.formats)
+            if earlier is not None and earlier.is_all and not is_last:
+                continue
+            wanted = first if earlier is None else max(first, earlier.end_offset)
         state = place.state_of(segment.path)
-        whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state)
+        whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
         yield from _cut(query, segment, whole)
 
 

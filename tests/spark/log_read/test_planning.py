@@ -12,7 +12,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import batch, segment, stream
 
-from tagwire.log import Partition, index_lookup, indexes
+from tagwire.log import Partition, indexes
+from tagwire.log.file_bytes import pread
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
@@ -40,8 +41,6 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The bytes of each read of an index; whoever reads a whole one fails."""
     sizes: list[int] = []
-    pread = index_lookup.pread
-
     def counted(file: Any, size: int, start: int) -> bytes:
         sizes.append(size)
         return pread(file, size, start)
@@ -51,7 +50,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             pytest.fail(f"{path} is read whole")
         return path.read_bytes()
 
-    monkeypatch.setattr(index_lookup, "pread", counted)
+    monkeypatch.setattr("tagwire.log.index_lookup.pread", counted)
     monkeypatch.setattr(indexes, "read_file", whole)
     return sizes
 
