@@ -7,7 +7,7 @@ going over the heads of the batches before it. So a wrong index costs time and
 never a record.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -61,6 +61,21 @@ def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
 
     Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
     """
+    splits = _planned(query, may_be_empty=may_be_empty)
+    step = _task_bytes(query, splits)
+    if step == query.split_bytes:
+        return splits
+    return _planned(query._replace(split_bytes=step), may_be_empty=may_be_empty)
+
+
+def _task_bytes(query: LogQuery, splits: Sequence[Split]) -> int:
+    """How many bytes a task reads, if there are as many as are asked for at least."""
+    if query.min_tasks == 1:
+        return query.split_bytes
+    return max(1, min(query.split_bytes, sum(each.end - each.start for each in splits) // query.min_tasks))
+
+
+def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     splits: list[Split] = []
     with ExitStack() as stack:
         try:
@@ -100,10 +115,10 @@ def _counts(path: Path) -> bool:
     return name is None or not name.state
 
 
-def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
+def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
     tasks: list[list[Split]] = []
-    left = 0
+    most, left = _task_bytes(query, splits), 0
     for split in splits:
         cost = max(split.end - split.start, _OPENING)
         if cost > left:

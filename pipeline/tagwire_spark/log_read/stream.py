@@ -27,6 +27,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
 from tagwire.text_format import plain, shown
+from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.storage import Place, is_remote
 from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
@@ -106,7 +107,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} limit the same; give one of them.")
-    most = every.number(given[0]) if given else None
+    most = every.size(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
@@ -120,10 +121,12 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans on the driver, reads on workers."""
 
-    def __init__(self, asked: StreamQuery, schema: StructType) -> None:
+    def __init__(self, asked: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
         self.asked = asked
         self.query = asked.query
         self.columns = schema
+        self.names = [*names]
+        """What the query calls the columns."""
         self._target: Ends | None = None
         """Where a query that reads what is available now ends."""
         self._latest: Ends = {}
@@ -180,7 +183,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         self._check_gaps(logs, starts, ends)
         splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
-        return [InputPartition(each) for each in packed(splits, query.split_bytes)]
+        return [InputPartition(each) for each in packed(splits, query)]
 
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""
@@ -254,7 +257,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The Arrow batches of a task's splits."""
         for split in partition.value or ():
             try:
-                yield from rows_of(split, self.query, self.columns)
+                yield from under_names(rows_of(split, self.query, self.columns), self.names)
             except PipelineError as error:
                 if error.condition != "KAFKA_LOG_NOT_FOUND":
                     raise

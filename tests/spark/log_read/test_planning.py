@@ -41,6 +41,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The bytes of each read of an index; whoever reads a whole one fails."""
     sizes: list[int] = []
+
     def counted(file: Any, size: int, start: int) -> bytes:
         sizes.append(size)
         return pread(file, size, start)
