@@ -144,6 +144,8 @@ def alone(root: Path) -> Generator[None]:
         for manifest in _pending(root):
             with _refused(str(root)):
                 _do(manifest)
+        if last := _done(root).get("job"):  # its process may have died before it removed what is of no use any more
+            shutil.rmtree(Job(str(root), last).folder, ignore_errors=True)
         yield
 
 
@@ -211,7 +213,7 @@ def _claim(job: Job, number: int, change: Change) -> bool:
     try:
         manifest.hardlink_to(draft)
     except FileExistsError:
-        if draft.stat().st_nlink == 1:  # else the link was made, and the answer of a file server lost
+        if _read(manifest).get("job") != job.id:  # else the link was made, and the answer of a file server lost
             return False
     if _done(Path(job.root)).get("number", 0) >= number:  # the other one is done already, and its manifest gone
         manifest.unlink(missing_ok=True)

@@ -375,3 +375,36 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
     assert failed >= 9
     assert read_offsets(root) == ({name: [1] for name in ("t-0", "u-0", "w-0")} if overwrite else
                                   {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
+
+
+def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but a folder of no use, which the next write removes."""
+    root, writer, staged = written(tmp_path)
+
+    def die(path: Path, **named: Any) -> None:
+        if path == writer.job.folder:
+            raise Stop
+        rmtree(path, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commit.shutil, "rmtree", die)
+        with pytest.raises(Stop):
+            writer.commit(staged)
+    assert read_offsets(root) == AFTER and list(root.glob(".*"))
+    job(root, table(("t", 0, 4, None, b"v")))
+    assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]} and not list(root.glob(".*"))
+
+
+def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file server has made the link, and is asked again: it says that there is one."""
+    root, writer, staged = written(tmp_path)
+    link = Path.hardlink_to
+
+    def twice(self: Path, target: Path) -> None:
+        link(self, target)
+        if self.suffix == ".json":
+            link(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", twice)
+    writer.commit(staged)
+    assert offsets(root) == AFTER and not list(root.glob(".*"))
