@@ -387,7 +387,7 @@ def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkey
         rmtree(path, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(commit.shutil, "rmtree", die)
+        patch.setattr("shutil.rmtree", die)
         with pytest.raises(Stop):
             writer.commit(staged)
     assert read_offsets(root) == AFTER and list(root.glob(".*"))
