@@ -6,6 +6,7 @@ effect.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ __all__ = ["MODES", "Options", "invalid"]
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
 """What to do where bytes are wrong: fail, or give a row that says so in `_error`."""
+_SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
 
 
 def invalid(text: str) -> PipelineError:
@@ -68,6 +70,17 @@ class Options:
             return int(self.text(name))
         except ValueError:
             raise invalid(f"Option {name} is {self.text(name)!r}; an integer was expected.") from None
+
+    def size(self, name: str) -> int | None:
+        """A number of bytes, also as 64k, 64m, 64MB or 1g as Spark has them; None where the option is not given."""
+        if not self.has(name):
+            return None
+        found = _SIZE.fullmatch(self.text(name).strip().lower())
+        if found is None:
+            raise invalid(
+                f"Option {name} is {self.text(name)!r}; a number of bytes was expected, such as 1048576 or 64m."
+            )
+        return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """Names with commas between them, or None where the option is not given."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute
 from pyspark.sql.types import StructType
 
 from tagwire import arrow
@@ -35,6 +36,7 @@ __all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_regi
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 Place: TypeAlias = Callable[[int], str]
 """What a row is called where it came from."""
@@ -69,6 +71,31 @@ def _placed(error: TagwireError, place: Place | None) -> TagwireError:
     return error
 
 
+_NO_VERSION: Final = "the version is null"
+
+
+def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
+    """The mask of rows that have a message and no version; None where there is no such row.
+
+    Raises PipelineError for the first one, unless `permissive`: such a row is wrong, and not null.
+    """
+    if not version.null_count:
+        return None
+    mask = pc.and_(version.is_null(), data.is_valid())
+    row = pc.index(mask, True).as_py()
+    if row >= 0 and not permissive:
+        text = f"row {row}: {name}: {_NO_VERSION}, and the row is not; give the version, or leave such rows out."
+        raise PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
+    return mask if row >= 0 else None
+
+
+def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
+    """A struct of `value` and `error` whose rows of a mask have this error."""
+    value, error = pairs.field("value"), pairs.field("error")
+    wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
+    return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
+
+
 class Decoding(NamedTuple):
     """Which columns are wanted of which message."""
 
@@ -91,6 +118,7 @@ class Decoding(NamedTuple):
     def decode(self, data: Any, version: Any = None, place: Place | None = None) -> Any:
         """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which tells a row's place."""
         has_versions = self.version is None
+        unversioned = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
             column = arrow.decode_column(
                 data,
@@ -107,7 +135,10 @@ class Decoding(NamedTuple):
             raise refusal(_placed(error, place)) from None
         made = _types(self)
         if self.permissive:
-            return fitted(with_error(pa.array(column), data.is_null()), made.type)
+            pairs = pa.array(column)
+            if unversioned is not None:
+                pairs = _with_reason(pairs, unversioned, _NO_VERSION)
+            return fitted(with_error(pairs, data.is_null()), made.type)
         return fitted(pa.array(column), made.type) if made.has_other_bytes else in_type(column, made.type)
 
     @property
@@ -165,6 +196,8 @@ class Encoding(NamedTuple):
     def encode(self, structs: Any, version: Any = None) -> Any:
         """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
         has_versions = self.version is None
+        if has_versions:
+            _without_version(self.name, structs, version, permissive=self.permissive)
         try:
             column = arrow.encode_column(
                 _without_error(structs),

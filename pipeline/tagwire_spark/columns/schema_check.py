@@ -7,33 +7,49 @@ schema may be less strict; a column as a whole may be declared NOT NULL by who
 knows his data, which is held against each batch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from tagwire_spark.columns.arrow_types import in_type
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["asked_batch", "check_asked"]
+__all__ = ["asked_batch", "check_asked", "under_names"]
 
 
-def check_asked(source: str, asked: StructType, there: StructType) -> None:
-    """Refuse a schema that asks for columns that there are not, of other types, or NOT NULL where there may be nulls.
+def check_asked(source: str, asked: StructType, there: StructType) -> StructType:
+    """The columns that a schema asks for, by the source's own names: as everywhere in Spark, case does not matter.
 
-    Raises PipelineError.
+    Refuses columns that there are not, of other types, or NOT NULL where there may be nulls. Raises PipelineError.
     """
     types = {field.name: field.dataType for field in there}
-    for field in asked:
-        if field.name not in types:
-            raise _unknown(f"{source} has no column {field.name} here, but {', '.join(types)}.")
+    names = {name.lower(): name for name in types}
+    found_names: dict[str, str] = {}
+    fields = []
+    for wanted in asked:
+        name = names.get(wanted.name.lower())
+        if name is None:
+            raise _unknown(f"{source} has no column {wanted.name} here, but {', '.join(types)}.")
+        if name in found_names:
+            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same; ask for one of them.")
+        found_names[name] = wanted.name
+        field = StructField(name, wanted.dataType, wanted.nullable)
+        fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
         if found != expected:
             raise _unknown(f"Column {field.name} is {expected}, not {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
             raise _unknown(f"{path} may be null, but the schema has it as NOT NULL; leave that out.")
+    return StructType(fields)
+
+
+def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
+    """Arrow batches whose columns have the names that the schema of a read has."""
+    for batch in batches:
+        yield batch if batch.schema.names == names else batch.rename_columns(names)
 
 
 def _unknown(text: str) -> PipelineError:

@@ -3,22 +3,29 @@
 Tasks write to a hidden folder beside the logs, each attempt to one of its own,
 so an attempt that died, or that ran beside another, is in nobody's way. The
 driver then writes down what moves where, and what goes. That manifest is the
-commit: what it says is done, by the driver, or, if it dies over it, by the
-next one who writes to the folder or reads it. No reader sees a part of it.
+commit. What it says is done by the driver, or, if the driver dies over it, by
+the next process that writes to the folder or reads it. If a file can't be
+moved, everything is moved back. No reader sees a part of it.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
-    .tagwire-<job>.json                                                    committed, and not all done yet
-    _SUCCESS                                                               the manifest of the last job that was done
+    .tagwire-<job>.writing/removed/0                                       a file that goes with the commit
+    .tagwire-00000000000000000007.json                                     commit 7, not all done yet
+    _SUCCESS                                                               the manifest of the last commit that was done
 
-Everybody holds a lock on the folder while he looks or moves: one who commits
-alone, those who plan a query together. It goes with its process.
+A commit is a hard link to the next number. Creating one fails where another
+writer has taken the number, on network file systems as well; that writer's
+commit is done then, and this one is checked again. The lock on the folder only
+keeps others waiting meanwhile: not every file system has locks that hold.
 """
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import EACCES, EISDIR, ENOTDIR, EXDEV
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,10 +34,27 @@ from uuid import uuid4
 from tagwire.log.directory import is_partition
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["DONE", "Change", "Job", "abandon", "alone", "begin", "carry_out", "old_files", "settled", "staging", "sync"]
+__all__ = [
+    "DONE",
+    "Change",
+    "Job",
+    "abandon",
+    "alone",
+    "begin",
+    "carry_out",
+    "old_files",
+    "settled",
+    "staging",
+    "sync",
+    "write_failure",
+]
 
 DONE: Final = "_SUCCESS"
 _PREFIX: Final = ".tagwire-"
+_NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
+_REMOVED: Final = "removed"
+_PATIENCE: Final = 10.0
+"""Seconds that a commit gets to be done by its own process, where no lock says that it has died."""
 _KEPT: Final = ("partition.metadata",)
 """Stays when a partition is written anew: the topic is the same."""
 
@@ -45,11 +69,6 @@ class Job(NamedTuple):
     def folder(self) -> Path:
         """Where its tasks write."""
         return Path(self.root, f"{_PREFIX}{self.id}.writing")
-
-    @property
-    def manifest(self) -> Path:
-        """What is there from its commit on until all of it is done."""
-        return Path(self.root, f"{_PREFIX}{self.id}.json")
 
 
 class Change(NamedTuple):
@@ -67,6 +86,16 @@ def begin(root: str) -> Job:
     job = Job(str(Path(root).absolute()), uuid4().hex)
     with _refused(job.root):
         job.folder.mkdir(parents=True)
+        first = job.folder / "first"
+        first.touch()
+        try:
+            (job.folder / "second").hardlink_to(first)
+        except OSError as error:
+            shutil.rmtree(job.folder, ignore_errors=True)
+            text = (
+                f"{job.root}: its file system can't link a file ({error.strerror}), and a write is committed by a link"
+            )
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; write to another one.") from None
     return job
 
 
@@ -81,77 +110,210 @@ def staging(job: Job) -> Path:
     return folder
 
 
-def carry_out(job: Job, change: Change) -> None:
-    """Commit a job, whose caller holds the lock. Raises PipelineError; what was committed stays so."""
-    text = json.dumps({"job": job.id, **change._asdict()}, indent=1)
-    draft = job.folder / "manifest.json"
-    with _refused(job.root):
-        draft.write_text(text)
-        sync(draft)
-        for folder in {Path(job.root, source).parent for source, _ in change.moves}:
-            sync(folder)
-        draft.rename(job.manifest)
-        sync(Path(job.root))
-        _do(job)
+def carry_out(job: Job, change: Callable[[], Change]) -> None:
+    """Commit a job. Raises PipelineError, and then nothing of it is there.
+
+    `change` looks at the folder and says what moves. It is called again where another job was committed meanwhile.
+    """
+    root = Path(job.root)
+    while True:
+        with alone(root):
+            number, made = _done(root).get("number", 0) + 1, change()
+            with _refused(job.root):
+                _check_targets(job, made)
+                if _claim(job, number, made):
+                    _do(_manifest(root, number))
+                    return
 
 
 def abandon(job: Job) -> None:
     """Remove what the tasks of a job have written that was not committed; one that was is not touched."""
-    if not job.manifest.exists():
+    if all(_read(each).get("job") != job.id for each in _pending(Path(job.root))):
         shutil.rmtree(job.folder, ignore_errors=True)
 
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Nobody else commits or plans here now; and what others have committed is done. Raises PipelineError."""
-    with _locked(root, shared=False):
-        for job in _pending(root):
+    """Nobody else commits or plans here now, if locks hold; and what others have committed is done.
+
+    Raises PipelineError.
+    """
+    with _locked(root, shared=False) as is_held:
+        if not is_held:
+            _wait_for_others(root)
+        for manifest in _pending(root):
             with _refused(str(root)):
-                _do(job)
+                _do(manifest)
+        if last := _done(root).get("job"):  # its process may have died before it removed what is of no use any more
+            shutil.rmtree(Job(str(root), last).folder, ignore_errors=True)
         yield
 
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Nobody commits here now; and what was committed is done. Raises PipelineError."""
+    """What was committed is done, and nobody commits here now.
+
+    Raises PipelineError; KAFKA_LOG_CHANGED where locks don't hold and somebody has committed meanwhile.
+    """
     while True:
         with _locked(root, shared=True):
+            before = _done(root)
             if not _pending(root):
                 yield
+                if _pending(root) or _done(root) != before:
+                    text = f"{root}: another write was committed while its files were listed; read again."
+                    raise PipelineError("KAFKA_LOG_CHANGED", text)
                 return
         with alone(root):
             pass
 
 
-def _pending(root: Path) -> list[Job]:
-    manifests = sorted(root.glob(f"{_PREFIX}*.json")) if root.is_dir() else []
-    return [Job(str(root), path.name.removeprefix(_PREFIX).removesuffix(".json")) for path in manifests]
+# ---------------------------------------------------------------- manifests
 
 
-def _do(job: Job) -> None:
-    """What a manifest says; what of it was done before is not done again."""
-    root = Path(job.root)
+def _manifest(root: Path, number: int) -> Path:
+    return root / f"{_PREFIX}{number:020}.json"
+
+
+def _pending(root: Path) -> list[Path]:
+    """The manifests of commits that are not done. A number that was done again is one that came too late."""
+    found = {int(match[1]): each for each in root.glob(f"{_PREFIX}*.json") if (match := _NUMBERED.fullmatch(each.name))}
+    done = _done(root).get("number", 0) if found else 0
+    return [found[number] for number in sorted(found) if number > done]
+
+
+def _done(root: Path) -> dict[str, Any]:
+    """The manifest of the last commit that was done; empty where there is none, or another program's."""
     try:
-        change = json.loads(job.manifest.read_text())
+        found = json.loads((root / DONE).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read(manifest: Path) -> dict[str, Any]:
+    """What a manifest says; empty where somebody has done it meanwhile. Raises PipelineError."""
+    try:
+        found: dict[str, Any] = json.loads(manifest.read_text())
+    except FileNotFoundError:
+        return {}
     except ValueError as error:
-        text = f"{job.manifest}: it should say what a write has committed, but is no JSON: {error}."
+        text = f"{manifest}: it should say what a write has committed, but is no JSON: {error}."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
-    targets = {target for _, target in change["moves"]}
-    for name in change["removes"]:
-        if name not in targets:
-            (root / name).unlink(missing_ok=True)
+    return found
+
+
+def _claim(job: Job, number: int, change: Change) -> bool:
+    """Make a job the commit of this number. Whether it is; if not, another one was faster."""
+    draft, manifest = job.folder / "manifest.json", _manifest(Path(job.root), number)
+    draft.write_text(json.dumps({"number": number, "job": job.id, **change._asdict()}, indent=1))
+    sync(draft)
+    for folder in {Path(job.root, source).parent for source, _ in change.moves}:
+        sync(folder)
+    try:
+        manifest.hardlink_to(draft)
+    except FileExistsError:
+        if _read(manifest).get("job") != job.id:  # else the link was made, and the answer of a file server lost
+            return False
+    if _done(Path(job.root)).get("number", 0) >= number:  # the other one is done already, and its manifest gone
+        manifest.unlink(missing_ok=True)
+        return False
+    sync(Path(job.root))
+    return True
+
+
+def _wait_for_others(root: Path) -> None:
+    """Leave a commit to its own process for a while: where no lock holds, two would do it at once."""
+    end = time.monotonic() + _PATIENCE
+    while _pending(root) and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+# ---------------------------------------------------------------- files
+
+
+def _check_targets(job: Job, change: Change) -> None:
+    """Refuse what can't be moved before anything is. Raises OSError."""
+    root, device = Path(job.root), job.folder.stat().st_dev
+    for source, target in change.moves:
+        (root / source).stat()  # a driver that does not mount what a task has written to would lose it
+        if (root / target).is_dir():
+            raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
+    for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
+        there = folder if folder.exists() else root
+        if there.stat().st_dev != device:
+            raise OSError(EXDEV, "it is on another file system than the folder above", str(folder))
+        if not there.is_dir():
+            raise NotADirectoryError(ENOTDIR, "it should be a folder", str(folder))
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(EACCES, "no file can be moved there", str(folder))
+
+
+def _do(manifest: Path) -> None:
+    """What a manifest says; what of it was done before is not done again. Raises OSError, and then all is as before."""
+    root, change = manifest.parent, _read(manifest)
+    if not change:
+        return
+    job = Job(str(root), change["job"])
+    try:
+        _move(job, change)
+        manifest.replace(root / DONE)
+    except OSError:
+        if not manifest.exists():  # another process has done all of it
+            return
+        _move_back(job, change)
+        manifest.unlink()
+        raise
+    sync(root)
+    shutil.rmtree(job.folder, ignore_errors=True)
+
+
+def _move(job: Job, change: dict[str, Any]) -> None:
+    """Take away what goes, and move what comes. Raises OSError."""
+    root, removed = Path(job.root), job.folder / _REMOVED
+    removed.mkdir(exist_ok=True)
+    for number, name in enumerate(change["removes"]):
+        if not (removed / str(number)).exists():
+            _rename(root / name, removed / str(number))
     for source, target in change["moves"]:
-        if (root / source).exists():
-            (root / target).parent.mkdir(exist_ok=True)
-            (root / source).replace(root / target)
-    for folder in {(root / name).parent for name in (*targets, *change["removes"])}:
+        (root / target).parent.mkdir(exist_ok=True)
+        _rename(root / source, root / target)
+    for folder in _folders(root, change):
         with suppress(OSError):  # of a partition that is no more, unless something is left in it
             folder.rmdir()
         if folder.exists():
             sync(folder)
-    shutil.rmtree(job.folder, ignore_errors=True)
-    job.manifest.replace(root / DONE)
-    sync(root)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Move a file, unless it was moved before, maybe by another process. Raises OSError."""
+    try:
+        source.replace(target)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        target.stat()
+
+
+def _move_back(job: Job, change: dict[str, Any]) -> None:
+    """Undo what `_move` has done. Raises OSError."""
+    root, removed = Path(job.root), job.folder / _REMOVED
+    for source, target in change["moves"]:
+        if not (root / source).exists() and (root / target).exists():
+            (root / target).replace(root / source)
+    for number, name in enumerate(change["removes"]):
+        if (removed / str(number)).exists():
+            (root / name).parent.mkdir(exist_ok=True)
+            (removed / str(number)).replace(root / name)
+    for folder in _folders(root, change):
+        with suppress(OSError):  # one that was made for this commit, else something is in it
+            folder.rmdir()
+
+
+def _folders(root: Path, change: dict[str, Any]) -> set[Path]:
+    """The folders that a commit changes, but the root."""
+    names = (*(target for _, target in change["moves"]), *change["removes"])
+    return {(root / name).parent for name in names} - {root}
 
 
 def old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:
@@ -168,18 +330,19 @@ def old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[s
 
 
 @contextmanager
-def _locked(root: Path, *, shared: bool) -> Generator[None]:
-    """Hold the lock of a folder. Where it has none, nobody is kept out."""
-    flock, handle = _flock(), None
+def _locked(root: Path, *, shared: bool) -> Generator[bool]:
+    """Hold the lock of a folder, which goes with its process. Whether it is held: not every file system has one."""
+    flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)
     if flock is None or handle is None:
-        yield
+        yield False
         return
     try:
-        with suppress(OSError):  # not every file system has locks
+        with suppress(OSError):
             flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
-        yield
+            is_held = True
+        yield is_held
     finally:
         os.close(handle)
 
@@ -206,4 +369,10 @@ def _refused(root: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{root}: can't be written: {error}.") from None
+        raise write_failure(root, error) from None
+
+
+def write_failure(root: str, error: OSError) -> PipelineError:
+    """The refusal of a write to a folder of logs: the path that failed, and why."""
+    where = next((name for name in (error.filename2, error.filename) if name), root)
+    return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{where}: can't be written: {error.strerror or error}.")

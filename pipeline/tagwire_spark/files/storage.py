@@ -10,7 +10,7 @@ worker's disk. So no segment is ever held in memory.
 import glob
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -18,7 +18,9 @@ from typing import Any, Final
 from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire.log.names import log_file
+from tagwire.log.segment import Segment
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.file_state import FileState, state_of_facts, state_of_status
 
 __all__ = ["Place", "capture_files", "fetched", "is_remote", "local_path", "opened", "places"]
 
@@ -37,7 +39,15 @@ class Place:
     """
 
     def __init__(
-        self, local: Path, root: Path, url: str, behind: str = "", system: Any = None, *, is_named: bool
+        self,
+        local: Path,
+        root: Path,
+        url: str,
+        behind: str = "",
+        system: Any = None,
+        states: Mapping[Path, FileState] | None = None,
+        *,
+        is_named: bool,
     ) -> None:
         self.local = local
         self.is_named = is_named
@@ -46,6 +56,7 @@ class Place:
         self._url = url
         self._behind = behind
         self._system = system
+        self._states = states
 
     @property
     def origin(self) -> str:
@@ -56,6 +67,10 @@ class Place:
         """What a path below, or one beside a file, is called there."""
         relative = path.relative_to(self._root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._behind
+
+    def state_of(self, path: Path) -> FileState:
+        """What identifies a file below. Raises LogPathError where it is gone."""
+        return state_of_status(Segment(path).status()) if self._states is None else self._states[path]
 
     def bring(self, path: Path) -> None:
         """Make a file below that planning has to read more than a hole. Raises PipelineError."""
@@ -141,11 +156,12 @@ class _Copies:
         self._url_of = url_of
         self._behind = behind
         self._made: dict[str, Path] = {}
+        self._states: dict[Path, FileState] = {}
 
     def place(self, name: str, *, is_named: bool) -> Place:
         """What planning sees of a file or a folder."""
         local, root, url = self._copied(name)
-        return Place(local, root, url, self._behind, self._system, is_named=is_named)
+        return Place(local, root, url, self._behind, self._system, self._states, is_named=is_named)
 
     def _copied(self, name: str) -> tuple[Path, Path, str]:
         """A folder; a segment in its partition's folder, with what lies beside it; or another file. And its root."""
@@ -158,7 +174,8 @@ class _Copies:
             folder = self._copy(above, self._system.ls)
             return folder / file, folder, url[: url.rfind("/") + 1]
         alone = self._folder() / PurePosixPath(name).name
-        _hole(alone, int(self._system.size(name)))
+        self._states[alone] = state_of_facts(self._system.info(name))
+        _hole(alone, self._states[alone].size)
         return alone, alone, url
 
     def _copy(self, name: str, listed: Any) -> Path:
@@ -171,10 +188,11 @@ class _Copies:
         for each, facts in _files(listed(name, detail=True)):
             target = root / PurePosixPath(each.strip("/")).relative_to(name.strip("/"))
             target.parent.mkdir(parents=True, exist_ok=True)
+            self._states[target] = state_of_facts(facts)
             if _is_read(target):
                 self._system.get_file(each, str(target))
             else:
-                _hole(target, int(facts["size"] or 0))
+                _hole(target, self._states[target].size)
         if name and self._system.exists(f"{above}/{_ABOVE}"):
             self._system.get_file(f"{above}/{_ABOVE}", str(root.parent / _ABOVE))
         return root
@@ -225,8 +243,12 @@ def _hole(path: Path, size: int) -> None:
 class Opened:
     """A segment on this machine, of which at least a range is really there."""
 
-    def __init__(self, path: Path, system: Any = None, name: str = "", *, whole: bool = True) -> None:
+    def __init__(
+        self, path: Path, system: Any = None, name: str = "", state: FileState | None = None, *, whole: bool = True
+    ) -> None:
         self.path = path
+        self.state = state
+        """What identifies a remote file; None for one of this machine."""
         self.is_whole = whole
         self._system = system
         self._name = name
@@ -254,9 +276,10 @@ def opened(file: str, start: int, end: int) -> Generator[Opened]:
     with tempfile.TemporaryDirectory(prefix="tagwire-split-") as folder:
         path = Path(folder) / PurePosixPath(name).name
         with _reaching(file):
-            size = int(system.size(name))
+            state = state_of_facts(system.info(name))
+        size = state.size
         _hole(path, size)
-        part = Opened(path, system, name, whole=start == 0 and end >= size)
+        part = Opened(path, system, name, state, whole=start == 0 and end >= size)
         part.fetch(start, min(end, size))
         yield part
 

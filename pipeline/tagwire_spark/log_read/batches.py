@@ -4,12 +4,12 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tagwire.errors import DecodeError
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import open_file
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan
+from tagwire_spark.files.file_state import check_unchanged, state_of_status
 from tagwire_spark.files.storage import Opened, opened
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
@@ -19,7 +19,11 @@ __all__ = ["begun_scan", "split_pieces"]
 
 @contextmanager
 def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
+    """A split's file, if it is still the one that was planned with. Raises LogPathError, PipelineError."""
     with opened(split.file, split.start, split.end) as source, open_file(source.path) as data:
+        if split.state is not None:
+            found = source.state or state_of_status(data.status())
+            check_unchanged(split.file, split.state, found, end=split.end, may_grow=split.is_last)
         yield Scan(split.file, data, query.formats), source
 
 
@@ -27,7 +31,7 @@ def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | None]:
     """A split's file, and where its first batch begins; None where not all of the file is here. Raises LogError."""
     with _scan(split, query) as (scan, source):
-        yield (scan, _begin(scan, source, split, permissive=query.permissive)) if source.is_whole else None
+        yield (scan, _begin(scan, source, split, query)) if source.is_whole else None
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -37,7 +41,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     permissive: then there is a Damage for the bytes that belong to no batch.
     """
     with _scan(split, query) as (scan, source):
-        position, last = _begin(scan, source, split, permissive=query.permissive), NO_OFFSET
+        position, last = _begin(scan, source, split, query), NO_OFFSET
         reached = _reached(split, position)
         while position < split.end and not _ends_at(scan, source, position):
             try:
@@ -89,8 +93,8 @@ def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     return query.partial and split.is_last and error.rule == "TWL101"
 
 
-def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int:
-    """Where the first batch is that the split owns and somebody may want."""
+def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:
+    """Where the first batch is that the split owns and somebody may want. Raises LogError."""
     if split.hint is not None:
         position, offset = split.hint
         try:
@@ -103,8 +107,11 @@ def _begin(scan: Scan, source: Opened, split: Split, *, permissive: bool) -> int
         return 0
     if not source.is_whole:
         _fetch_all(scan, source)
-    every = pieces(scan) if permissive else scan.places()
+    every = pieces(scan) if query.permissive else scan.places()
     try:
         return next((each.position for each in every if each.position >= split.start), split.end)
-    except DecodeError:  # whoever owns the batch that is wrong says so
-        return split.end
+    except LogError as error:
+        # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
+        if _is_cut_off(error, split, query):
+            return split.end
+        raise

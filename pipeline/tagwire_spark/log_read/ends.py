@@ -7,6 +7,8 @@ comes later in the file, it is damage, and no end.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment
@@ -14,7 +16,15 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Place, Scan
 
-__all__ = ["LogEnd", "batch_end", "bytes_end", "end_of", "segment_ends"]
+__all__ = [
+    "LogEnd",
+    "batch_end",
+    "bytes_end",
+    "end_of",
+    "missing_offsets",
+    "position_before",
+    "segment_ends",
+]
 
 
 class LogEnd(NamedTuple):
@@ -38,7 +48,7 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
     last = partition.segments[-1]
     with open_file(last.path) as data:
         scan = Scan(str(last.path), data, format)
-        places = [*_last_places(scan, _hint(scan, last, None), permissive=permissive)]
+        places = [*_last_places(scan, position_before(scan, last, None), permissive=permissive)]
         if places and not _is_whole(scan, places[-1].position):
             places.pop()
         if not places:
@@ -70,6 +80,40 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
+def missing_offsets(partition: Partition, start: int, end: int, format: Any = "auto") -> tuple[int, int] | None:
+    """The offsets from `start` to before `end` that a lost segment had: the first one, and the next that is there.
+
+    A segment's name says where the one before it ended. Compaction leaves such gaps as well; so a log that the broker
+    has compacted, or that has gaps elsewhere in the segment before, has lost nothing. Raises LogPathError.
+    """
+    for segment, after in pairwise(partition.segments):
+        behind = after.base_offset or 0
+        if behind <= start or (segment.base_offset or 0) >= end:
+            continue
+        with open_file(segment.path) as data:
+            scan = Scan(str(segment.path), data, format)
+            try:
+                places = [*scan.places(position_before(scan, segment, None))]
+                reached = places[-1].last_offset + 1 if places else behind  # nothing is left of it: it was compacted
+                if max(reached, start) < min(behind, end) and not (_has_gaps(scan) or partition.is_compacted):
+                    return max(reached, start), behind
+            except LogError:  # the task that reads it reports the damage
+                continue
+    return None
+
+
+def _has_gaps(scan: Scan) -> bool:
+    """Whether offsets of a segment are left out in it. Raises LogError."""
+    reached = None
+    for place in scan.places():
+        batch = scan.outline(place.position)
+        count = batch.last_offset - batch.base_offset + 1
+        if (reached is not None and batch.base_offset > reached) or (batch.count is not None and batch.count < count):
+            return True
+        reached = batch.last_offset + 1
+    return False
+
+
 def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
     """Where batches are, from the one on that has an offset."""
     segments = partition.segments
@@ -78,20 +122,19 @@ def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
             continue
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
-            yield from (each for each in scan.places(_hint(scan, segment, offset)) if each.last_offset >= offset)
+            yield from (
+                each for each in scan.places(position_before(scan, segment, offset)) if each.last_offset >= offset
+            )
 
 
-def _hint(scan: Scan, segment: Segment, offset: int | None) -> int:
+def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """A position at or before the batch of an offset, or the last batch: the index's, if a whole batch is there."""
     try:
-        index = segment.offset_index
-        entry = index[-1] if index and offset is None else None
-        if index and offset is not None:
-            entry = next((each for each in reversed(index) if each.offset <= offset), None)
+        entry = segment.index_entry(offset)
         if entry is not None:
             batch = scan.batch(entry.position)
             if batch.base_offset <= entry.offset <= batch.last_offset:
-                return int(entry.position)
+                return entry.position
     except LogError:
         pass
     return 0

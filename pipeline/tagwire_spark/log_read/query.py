@@ -18,6 +18,7 @@ __all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offs
 
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
+    "minPartitions",
     *("includeControlRecords", "isolation.level", "respectLogStart"),
     *("subscribe", "subscribePattern", "assign"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
@@ -46,6 +47,10 @@ class LogQuery(NamedTuple):
     partial: bool = False
     """Whether a batch that is cut off at a log's end is left out."""
     split_bytes: int = SPLIT_BYTES
+    min_tasks: int = 1
+    """How many tasks share the bytes at least."""
+    drops: bool = False
+    """Whether what `permissive` reports is left out."""
     control: bool = False
     committed: bool = False
     from_log_start: bool = False
@@ -80,16 +85,26 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} is none of a stream, which has no end.")
-    split_bytes = read.number("maxSplitBytes") or SPLIT_BYTES
+    split_bytes = read.size("maxSplitBytes")
+    if split_bytes is None:
+        split_bytes = SPLIT_BYTES
     if split_bytes < 1:
         raise invalid(f"Option maxSplitBytes is {split_bytes}; a number of bytes was expected.")
+    min_tasks = read.number("minPartitions")
+    if min_tasks is not None and min_tasks < 1:
+        raise invalid(f"Option minPartitions is {min_tasks}; 1 or more was expected.")
+    mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
+    if mode == "DROPMALFORMED" and read.has("message"):
+        raise invalid("Option mode is DROPMALFORMED, which leaves out records; with option message it must be another.")
     return LogQuery(
         paths=paths_of(read),
         by_batch=read.choice("level", ("record", "batch")) == "batch",
-        permissive=read.choice("mode", MODES) == "PERMISSIVE",
+        permissive=mode != "FAILFAST",
+        drops=mode == "DROPMALFORMED",
         formats=_formats(read),
         partial=read.flag("partial"),
         split_bytes=split_bytes,
+        min_tasks=min_tasks or 1,
         control=read.flag("includeControlRecords"),
         committed=read.choice("isolation.level", ("read_uncommitted", "read_committed")) == "read_committed",
         from_log_start=read.flag("respectLogStart"),

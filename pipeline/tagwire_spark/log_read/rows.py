@@ -42,7 +42,7 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
     schema = StructType()
     for column in columns:
-        if column.name != "_error" or query.permissive:
+        if column.name != "_error" or (query.permissive and not query.drops):
             schema.add(column.name, spark_type(column.type))
     if query.message is not None and not query.by_batch:
         schema.add(_MESSAGE, query.message.strict_schema if strict else query.message.schema)
@@ -95,6 +95,8 @@ class _Rows:
         """What a batch, or damage, adds; Arrow batches as they are full."""
         split = self.split
         if isinstance(piece, Damage):
+            if self.query.drops:
+                return
             self.builder.add_row(self._error_row(piece.position, piece.error))
             return
         batch, query = piece.batch, self.query
@@ -129,7 +131,7 @@ class _Rows:
             if not self.query.permissive:
                 raise fault from None
         self.builder.add(place, records)
-        if fault is not None:
+        if fault is not None and not self.query.drops:
             self.builder.add_row(self._error_row(place.position, fault))
 
     def _wants(self, record: Record) -> bool:

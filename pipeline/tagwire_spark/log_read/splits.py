@@ -7,23 +7,30 @@ going over the heads of the batches before it. So a wrong index costs time and
 never a record.
 """
 
-from bisect import bisect_left
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, Partition, Segment, find_partitions
-from tagwire.log.names import log_file, partition_name
+from tagwire.log import LogError, LogPathError, Partition, Segment
+from tagwire.log.directory import partition_folders
+from tagwire.log.index_lookup import IndexLookup, index_lookup
+from tagwire.log.indexes import OffsetIndex
+from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.commit import settled
+from tagwire_spark.files.commit import DONE, settled
+from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Place, is_remote, places
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
 
+_LOOKS: Final = 5
+_NAMED: Final = 5
+"""How many names of a folder an error tells."""
 _OPENING: Final = 1 << 20
 """What a segment costs beside its bytes, in bytes."""
 
@@ -45,15 +52,42 @@ class Split(NamedTuple):
     is_last: bool
     """Whether the segment is its partition's last."""
     transactions: Transactions | None = None
+    state: FileState | None = None
+    """What the file was when the read was planned."""
 
 
-def plan(query: LogQuery) -> list[Split]:
-    """The splits of a query, those of a partition one behind the other. Raises PipelineError."""
+def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
+    """The splits of a query, those of a partition one behind the other.
+
+    Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
+    """
+    splits = _planned(query, may_be_empty=may_be_empty)
+    step = _task_bytes(query, splits)
+    if step == query.split_bytes:
+        return splits
+    return _planned(query._replace(split_bytes=step), may_be_empty=may_be_empty)
+
+
+def _task_bytes(query: LogQuery, splits: Sequence[Split]) -> int:
+    """How many bytes a task reads, if there are as many as are asked for at least."""
+    if query.min_tasks == 1:
+        return query.split_bytes
+    return max(1, min(query.split_bytes, sum(each.end - each.start for each in splits) // query.min_tasks))
+
+
+def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
+    splits: list[Split] = []
     with ExitStack() as stack:
         try:
-            return [split for place in log_places(query.paths, stack) for split in _settled(query, place)]
+            for path in query.paths:
+                found = [*log_places((path,), stack)]
+                of_path = [split for place in found for split in _settled(query, place)]
+                if not of_path and not may_be_empty:
+                    _check_found(path, found)
+                splits += of_path
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    return splits
 
 
 def log_places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
@@ -81,10 +115,10 @@ def _counts(path: Path) -> bool:
     return name is None or not name.state
 
 
-def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
+def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
     tasks: list[list[Split]] = []
-    left = 0
+    most, left = _task_bytes(query, splits), 0
     for split in splits:
         cost = max(split.end - split.start, _OPENING)
         if cost > left:
@@ -95,9 +129,16 @@ def packed(splits: Iterable[Split], most: int) -> list[list[Split]]:
     return tasks
 
 
-def _settled(query: LogQuery, place: Place) -> Iterator[Split]:
+def _settled(query: LogQuery, place: Place) -> list[Split]:
+    for _ in range(_LOOKS - 1):
+        try:
+            with settled_place(place):
+                return [*_splits(query, place)]
+        except PipelineError as error:
+            if error.condition != "KAFKA_LOG_CHANGED":  # a write was committed meanwhile, and no lock kept it waiting
+                raise
     with settled_place(place):
-        yield from _splits(query, place)
+        return [*_splits(query, place)]
 
 
 @contextmanager
@@ -114,21 +155,45 @@ def _written_to(path: Path) -> set[Path]:
     """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
     if path.is_file():
         return {path.parent, path.parent.parent}
-    found = {each.path.parent for each in find_partitions(path)}
-    return found | {path}
+    return {path, *(each.parent for each in partition_folders(path))}
+
+
+def _check_found(path: str, found: Sequence[Place]) -> None:
+    """Refuse a path without a segment: nobody asks for that. Raises PipelineError, which tells what is there.
+
+    What was written by `kafka_log` may have no rows, and so no segment.
+    """
+    names: list[str] = []
+    for place in found:
+        if place.local.is_file() or (place.local / DONE).exists():
+            return
+        if any(each.segments for each in partitions_of(place, LogQuery(()))):
+            return
+        names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in place.local.iterdir())
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    text = f"{path}: there is no segment of a log in it, but {shown or 'nothing'}; a segment is a file such as"
+    raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
 def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
     if place.local.is_file():
         yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
         return
-    for partition in partitions_of(place):
+    for partition in partitions_of(place, query):
         yield from _of_partition(query, partition, partition.segments, place)
 
 
-def partitions_of(place: Place) -> Iterator[Partition]:
-    """The partitions that are, or lie in, a folder; those on their way in or out where the folder is one."""
-    return (each for each in find_partitions(place.local) if not each.state or each.path == place.local)
+def partitions_of(place: Place, query: LogQuery) -> Iterator[Partition]:
+    """The partitions that are, or lie in, a folder, and are asked for; no files of others are listed.
+
+    Those on their way in or out count where the folder is one.
+    """
+    for folder in partition_folders(place.local):
+        name = partition_name(folder.absolute())
+        if name is None or folder == place.local or not name.state:
+            topic, number = (name.topic, name.partition) if name else (folder.name, -1)
+            if query.wants(topic, number):
+                yield Partition(folder)
 
 
 def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:
@@ -148,7 +213,14 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             continue
         file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
-        whole = Split(file, topic, number, 0, segment.size, None, first, end, is_last, known)
+        wanted = first
+        if query.first_timestamp is not None and not is_remote(file):
+            earlier = earlier_part(segment, query.first_timestamp, query.formats)
+            if earlier is not None and earlier.is_all and not is_last:
+                continue
+            wanted = first if earlier is None else max(first, earlier.end_offset)
+        state = place.state_of(segment.path)
+        whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
         yield from _cut(query, segment, whole)
 
 
@@ -164,17 +236,29 @@ def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, tu
     """Where splits begin, each with its hint."""
     size, step = whole.end, query.split_bytes
     try:
-        index = segment.offset_index
-    except LogError:
-        index = None  # it only makes things faster
-    if not index:
-        # Heads of a remote segment are far away: whoever goes over them reads everything.
-        return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
-    hints = [(entry.position, entry.offset) for entry in index if 0 < entry.position < size]
-    first = next((hint for hint in reversed(hints) if hint[1] <= whole.first_offset), None)
+        path = segment.beside("index")
+        if path is not None:
+            with index_lookup(path, OffsetIndex.LAYOUT) as entries:
+                if entries:
+                    return _cuts_by_index(entries, segment.base_offset or 0, whole, step)
+    except (LogError, LogPathError):
+        pass  # it only makes things faster
+    # Heads of a remote segment are far away: whoever goes over them reads everything.
+    return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
+
+
+def _cuts_by_index(
+    entries: IndexLookup, base: int, whole: Split, step: int
+) -> list[tuple[int, tuple[int, int] | None]]:
+    """The cuts at entries; they ascend, whatever the entries do."""
+    found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
+    first = (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
     cuts: list[tuple[int, tuple[int, int] | None]] = [(0, first)]
-    begin = first[0] if first else 0
-    while (found := bisect_left(hints, (begin + step, -1))) < len(hints):
-        begin = hints[found][0]
-        cuts.append((begin, hints[found]))
+    begin, place = first[0] if first else 0, 0
+    while begin + step < whole.end and (place := entries.from_on(begin + step, 1, place)) < len(entries):
+        offset, position = entries[place]
+        if not begin + step <= position < whole.end:
+            break
+        begin = position
+        cuts.append((begin, (begin, base + offset)))
     return cuts

@@ -27,9 +27,10 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
 from tagwire.text_format import plain, shown
+from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.storage import Place, is_remote
-from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, segment_ends
+from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of
 from tagwire_spark.log_read.splits import Split, log_places, packed, partitions_of, plan, settled_place
@@ -68,7 +69,7 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
             except (OSError, LogPathError):
                 continue
             except PipelineError as error:
-                if error.condition not in ("MALFORMED_KAFKA_LOG", "KAFKA_LOG_NOT_FOUND"):
+                if error.condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "MALFORMED_KAFKA_LOG"):
                     raise
         try:
             return look(*args, **named)
@@ -106,7 +107,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} limit the same; give one of them.")
-    most = every.number(given[0]) if given else None
+    most = every.size(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
@@ -120,10 +121,12 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans on the driver, reads on workers."""
 
-    def __init__(self, asked: StreamQuery, schema: StructType) -> None:
+    def __init__(self, asked: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
         self.asked = asked
         self.query = asked.query
         self.columns = schema
+        self.names = [*names]
+        """What the query calls the columns."""
         self._target: Ends | None = None
         """Where a query that reads what is available now ends."""
         self._latest: Ends = {}
@@ -175,11 +178,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not ends:
             return []
         query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
-        planned = plan(query)
+        planned = plan(query, may_be_empty=True)
         logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        self._check_gaps(logs, starts, ends)
         splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
-        return [InputPartition(each) for each in packed(splits, query.split_bytes)]
+        return [InputPartition(each) for each in packed(splits, query)]
 
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""
@@ -189,7 +193,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 for place in log_places(self.query.paths, stack):
                     _check_folder(place)
                     with settled_place(place):
-                        for partition in partitions_of(place):
+                        for partition in partitions_of(place, self.query):
                             self._add(found, partition, place)
             except TagwireError as error:
                 raise refusal(error, "MALFORMED_KAFKA_LOG") from None
@@ -233,9 +237,19 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 why = f"{name} ends before offset {log.end}, and had more already"
             else:
                 continue
-            raise PipelineError(
-                "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there."
-            )
+            raise _loss(why)
+
+    def _check_gaps(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends) -> None:
+        """Refuse to go on where a segment between others is gone that was not read yet. Raises PipelineError."""
+        for key, end in ends.items() if self.asked.fails_on_loss else ():
+            if key not in logs:
+                continue  # it was never read; its partition is gone altogether
+            log = logs[key]
+            start = max(starts.get(key, 0), log.first)
+            found = missing_offsets(log.partition, start, min(end, log.end), self.query.formats)
+            if found is not None:
+                why = f"{key[0]}-{key[1]} has no offsets from {found[0]} on before {found[1]}: a segment is gone"
+                raise _loss(f"{why}, and was not read")
 
     # ------------------------------------------------------------ on workers
 
@@ -243,13 +257,17 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The Arrow batches of a task's splits."""
         for split in partition.value or ():
             try:
-                yield from rows_of(split, self.query, self.columns)
+                yield from under_names(rows_of(split, self.query, self.columns), self.names)
             except PipelineError as error:
                 if error.condition != "KAFKA_LOG_NOT_FOUND":
                     raise
                 if self.asked.fails_on_loss:
                     text = f"{error.text.rstrip('.')}; it was there a moment ago."
                     raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
+
+
+def _loss(why: str) -> PipelineError:
+    return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
 def _check_folder(place: Place) -> None:

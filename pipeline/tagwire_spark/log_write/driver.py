@@ -11,7 +11,7 @@ from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.partition import Partition
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.commit import Change, Job, abandon, alone, begin, carry_out, old_files
+from tagwire_spark.files.commit import Change, Job, abandon, begin, carry_out, old_files, write_failure
 from tagwire_spark.log_write.entries import entries
 from tagwire_spark.log_write.existing_log import end_before
 from tagwire_spark.log_write.staging import Output, StagedSegment
@@ -52,23 +52,26 @@ class LogWriter(DataSourceArrowWriter):
         except TagwireError as error:
             raise refusal(error, "UNENCODABLE_KAFKA_RECORD") from None
         except OSError as error:
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{self.target.root}: can't be written: {error}.") from None
+            raise write_failure(self.target.root, error) from None
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done."""
         segments = [each for message in messages if isinstance(message, Staged) for each in message.segments]
         root = Path(self.job.root)
         logs = {name: list(found) for name, found in groupby(sorted(segments, key=_place), lambda s: s.log)}
-        with alone(root):
-            for name, found in logs.items():
-                _check_order(name, found)
-                if not self.overwrite:
-                    self._check_log(root / name, found)
+        for name, found in logs.items():
+            _check_order(name, found)
+        facts = {name: _facts(found) for name, found in logs.items()}
+
+        def change() -> Change:
+            for name, found in () if self.overwrite else logs.items():
+                self._check_log(root / name, found)
             removes = old_files(root, logs, others=self.target.replaces_others) if self.overwrite else ()
             moves = [(file, f"{each.log}/{Path(file).name}") for each in segments for file in each.files]
             moves += _epochs(self.job, logs, anew=self.overwrite)
-            facts = {name: _facts(found) for name, found in logs.items()}
-            carry_out(self.job, Change(tuple(moves), tuple(removes), facts))
+            return Change(tuple(moves), tuple(removes), facts)
+
+        carry_out(self.job, change)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when a task has failed, or the commit was refused."""

@@ -119,7 +119,7 @@ def log_target(options: Any) -> LogTarget:
 
 
 def _size(options: Options, name: str) -> int | None:
-    number = options.number(name)
+    number = options.size(name)
     if number is not None and not 1 <= number <= _MOST:
         raise invalid(f"Option {name} is {number}; a number from 1 to {_MOST} was expected.")
     return number

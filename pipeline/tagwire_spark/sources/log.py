@@ -8,7 +8,6 @@ The columns of a schema that the user gives are all that is read, and
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyspark.errors import PySparkNotImplementedError
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -19,11 +18,12 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from tagwire_spark.columns.schema_check import check_asked
+from tagwire_spark.columns.schema_check import check_asked, under_names
 from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import packed, plan
+from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
 
@@ -45,20 +45,16 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
         query = log_query(self.options)
-        check_asked(self.name(), schema, full_schema(query, strict=True))
+        columns = check_asked(self.name(), schema, full_schema(query, strict=True))
         # A reader that can push filters fails wherever Spark is not set to push any: only who asks gets one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
-        return (PushingLogReader if pushes else LogReader)(query, schema)
+        return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream of these columns."""
-        try:
-            from tagwire_spark.log_read.stream import LogStreamReader, stream_query
-        except ImportError as error:  # limits and triggers came with PySpark 4.2
-            raise PySparkNotImplementedError(f"A stream of kafka_log needs PySpark 4.2 or later: {error}") from error
         asked = stream_query(self.options)
-        check_asked(self.name(), schema, full_schema(asked.query, strict=True))
-        return LogStreamReader(asked, schema)
+        columns = check_asked(self.name(), schema, full_schema(asked.query, strict=True))
+        return LogStreamReader(asked, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """The writer of these columns."""
@@ -76,18 +72,20 @@ def _of_both(options: Any) -> dict[str, Any]:
 class LogReader(DataSourceReader):
     """Plans on the driver, reads on workers."""
 
-    def __init__(self, query: LogQuery, schema: StructType) -> None:
+    def __init__(self, query: LogQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
         self.columns = schema
+        self.names = [*names]
+        """What the query calls the columns."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """A partition for each task."""
-        return [InputPartition(splits) for splits in packed(plan(self.query), self.query.split_bytes)]
+        return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a task's splits. Where there are none at all, Spark asks once with None."""
         for split in partition.value or ():
-            yield from rows_of(split, self.query, self.columns)
+            yield from under_names(rows_of(split, self.query, self.columns), self.names)
 
 
 class PushingLogReader(LogReader):

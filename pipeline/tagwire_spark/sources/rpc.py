@@ -18,7 +18,7 @@ from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import plain
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, find_registry, message_class
-from tagwire_spark.columns.schema_check import asked_batch, check_asked
+from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
 from tagwire_spark.files.storage import capture_files, fetched
 from tagwire_spark.log_read.query import paths_of
 from tagwire_spark.options import Options, invalid
@@ -124,16 +124,16 @@ class RpcSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for these columns."""
         query = rpc_query(self.options)
-        check_asked(self.name(), schema, full_schema(query))
-        return RpcReader(query, schema)
+        return RpcReader(query, check_asked(self.name(), schema, full_schema(query)), schema.names)
 
 
 class RpcReader(DataSourceReader):
     """A partition for each file."""
 
-    def __init__(self, query: RpcQuery, schema: StructType) -> None:
+    def __init__(self, query: RpcQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
         self.columns = schema
+        self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
         """The files."""
@@ -143,7 +143,7 @@ class RpcReader(DataSourceReader):
         """The exchanges of a file as Arrow batches. Where there are no files, Spark asks once with none."""
         settle_worker()
         if partition.value is not None:
-            yield from _batches(str(partition.value), self.query, self.columns)
+            yield from under_names(_batches(str(partition.value), self.query, self.columns), self.names)
 
 
 def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """A broker's folder of logs: its partitions, who the broker is, and the offsets that it kept in mind."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,7 @@ from tagwire.log.errors import LogPathError
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
 
-__all__ = ["LogDirectory", "find_partitions", "is_partition"]
+__all__ = ["LogDirectory", "find_partitions", "is_partition", "partition_folders"]
 
 _CHECKPOINT: Final = "{}-checkpoint"
 
@@ -19,10 +20,13 @@ def is_partition(path: Path) -> bool:
 
     Folders of logs may have such a name: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
     """
-    found = list(path.iterdir())
-    if any((name := log_file(each)) and name.kind in ("log", "checkpoint") for each in found):
-        return True
-    return partition_name(path) is not None and not any(each.is_dir() and not _is_hidden(each) for each in found)
+    has_folders = False
+    with os.scandir(path) as found:
+        for each in found:
+            if (name := log_file(Path(each.name))) and name.kind in ("log", "checkpoint"):
+                return True
+            has_folders = has_folders or (each.is_dir() and not _is_hidden(Path(each.name)))
+    return partition_name(path) is not None and not has_folders
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
@@ -31,14 +35,19 @@ def find_partitions(path: Path) -> Iterator[Partition]:
     What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name. A link to a
     folder that is looked through anyway finds nothing a second time.
     """
+    return map(Partition, partition_folders(path))
+
+
+def partition_folders(path: Path) -> Iterator[Path]:
+    """The folders of `find_partitions`, whose files are not listed. Raises LogPathError."""
     yield from _below(path, ())
 
 
-def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Partition]:
+def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Path]:
     """The partitions in and below a folder; `way` are the folders that led to it, without links."""
     try:
         if is_partition(path.absolute()):
-            yield Partition(path)
+            yield path
             return
         way = (*way, path.resolve())
         below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))

@@ -20,7 +20,7 @@ from typing import Final
 
 from tagwire.log.errors import LogPathError
 
-__all__ = ["Bytes", "FileBytes", "open_file", "window_of"]
+__all__ = ["Bytes", "FileBytes", "open_file", "pread", "window_of"]
 
 _WINDOW: Final = 1 << 19
 """Bytes that are read at once: what fits into a core's cache."""
@@ -28,7 +28,8 @@ _JUMP: Final = 1 << 12
 """Bytes that are read at a place that nothing led to."""
 
 
-def _pread(file: FileIO, size: int, start: int) -> bytes:
+def pread(file: FileIO, size: int, start: int) -> bytes:
+    """Up to so many bytes from `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -61,6 +62,10 @@ class FileBytes:
                 self._turn(start, stop - start)
         return self._window[start - self._start : stop - self._start]
 
+    def status(self) -> os.stat_result:
+        """What the system says of the open file."""
+        return os.fstat(self._file.fileno())
+
     def forget(self) -> None:
         """Read anew from now on: what somebody has written to the file is seen."""
         self._window, self._end = b"", self._start
@@ -74,8 +79,8 @@ class FileBytes:
     def read(self, start: int, size: int) -> bytes:
         """So many bytes from `start` on, which the file had when it was opened. Raises LogPathError."""
         try:
-            data = _pread(self._file, size, start)
-            while len(data) < size and (more := _pread(self._file, size - len(data), start + len(data))):
+            data = pread(self._file, size, start)
+            while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
                 data += more
         except OSError as error:
             raise LogPathError(f"{self._path}: can't be read at byte {start}: {error.strerror}") from None

@@ -7,6 +7,7 @@ of these some may be gone, so it counts, and they do not; unless there is a
 `.cleaned` at or before it, which says that not all of its kind was done.
 """
 
+import os
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from functools import cached_property
@@ -33,11 +34,10 @@ class Partition:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            files = sorted(each for each in self.path.iterdir() if each.is_file())
+            with os.scandir(self.path) as found:
+                self._names = sorted(each.name for each in found if each.is_file())
         except OSError as error:
             raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
-        self.files: tuple[Path, ...] = tuple(files)
-        """Every file of the folder."""
         name = partition_name(self.path.absolute())
         self.topic = name.topic if name else None
         """The topic, by the folder's name; None if it is no partition's."""
@@ -45,10 +45,15 @@ class Partition:
         self.state = name.state if name else ""
         """delete, future or stray, where the folder's name says so."""
 
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """Every file of the folder, when it was listed."""
+        return tuple(self.path / name for name in self._names)
+
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
-        for path in self.files:
-            name = log_file(path)
-            if name and (name.kind, name.state) == (kind, state):
+        end = f".{kind}.{state}" if state else f".{kind}"
+        for each in self._names:
+            if each.endswith(end) and (name := log_file(path := self.path / each)) is not None:
                 yield path, name
 
     # ------------------------------------------------------------ the log
@@ -166,6 +171,14 @@ class Partition:
         if self.topic is None or self.partition is None or not path.is_file():
             return None
         return read_offsets(path).get(TopicPartition(self.topic, self.partition))
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the broker has compacted it, by `cleaner-offset-checkpoint` of the folder above. Raises LogError."""
+        path = self.path.absolute().parent / "cleaner-offset-checkpoint"
+        if self.topic is None or self.partition is None or not path.is_file():
+            return False
+        return TopicPartition(self.topic, self.partition) in read_offsets(path)
 
     def __repr__(self) -> str:
         return f"<partition {self.path}>"

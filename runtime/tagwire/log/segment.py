@@ -9,7 +9,8 @@ from typing import Any
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file
-from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex, read_transaction_index
+from tagwire.log.index_lookup import index_lookup
+from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import log_file
 from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan
@@ -90,9 +91,9 @@ class Segment:
         """
         start = 0
         try:
-            hint = self.offset_index.position(offset) if self.offset_index else 0
-            if hint and scan.batch(hint).base_offset <= offset:
-                start = hint
+            hint = self.index_entry(offset)
+            if hint is not None and scan.batch(hint.position).base_offset <= offset:
+                start = hint.position
         except LogError:
             start = 0
         try:
@@ -114,6 +115,19 @@ class Segment:
         stem, _, suffix = self.path.name.partition(".log")
         path = self.path.with_name(f"{stem}.{kind}{suffix}")
         return path if path.is_file() else None
+
+    def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
+        """The entry of the `.index` at or before an offset, or the last one; None where there is none.
+
+        A few entries are read, not the file. Raises LogError.
+        """
+        path = self.beside("index")
+        if path is None:
+            return None
+        base = self.base_offset or 0
+        with index_lookup(path, OffsetIndex.LAYOUT) as entries:
+            found = (entries[-1] if entries else None) if offset is None else entries.at_or_before(offset - base)
+        return None if found is None else OffsetEntry(base + found[0], found[1])
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:

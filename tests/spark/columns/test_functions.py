@@ -26,6 +26,7 @@ from tagwire_spark import (
     spark_conf,
     to_message,
 )
+from tagwire_spark.columns.codec import decoding, encoding
 from tagwire_spark.columns.record_values import record_reading
 
 if TYPE_CHECKING:
@@ -160,6 +161,27 @@ def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
         decode_messages(commits, "OffsetCommitRequest", version, data="data")
     with pytest.raises(PipelineError, match=r"version is .*expected"):
         from_message("data", "OffsetCommitRequest", version)
+
+
+@pytest.mark.parametrize("call", ["decode", "encode"])
+def test_a_version_that_is_null_beside_a_value(call: str) -> None:
+    """An error of the row, and no null: there is a value, and nobody knows how to read it."""
+    data = pa.array([COMMIT.encode(8), None, OLD.encode(2)])
+    versions = pa.array([8, None, None], pa.int32())
+    run: Any
+    if call == "encode":
+        structs = decoding("OffsetCommitRequest", None, {}, None).decode(data, pa.array([8, None, 2], pa.int32()))
+        strict, calm = encoding("OffsetCommitRequest", None, {}), encoding("OffsetCommitRequest", None, PERMISSIVE)
+        assert calm.encode(structs, versions).to_pylist() == [COMMIT.encode(8), None, None]
+        data, run = structs, strict.encode
+    else:
+        run = decoding("OffsetCommitRequest", None, {}, None).decode
+        calm_rows = decoding("OffsetCommitRequest", None, PERMISSIVE, None).decode(data, versions).to_pylist()
+        assert (calm_rows[0]["group_id"], calm_rows[0]["_error"], calm_rows[1]) == ("billing", None, None)
+        assert calm_rows[2]["group_id"] is None
+        assert calm_rows[2]["_error"] == {"path": "", "offset": None, "reason": "the version is null"}
+    with pytest.raises(PipelineError, match=r"UNSUPPORTED_KAFKA_MESSAGE_VERSION\] row 2: .*the version is null"):
+        run(data, versions)
 
 
 def test_bytes_that_are_none_and_versions_that_there_are_not(spark: "SparkSession") -> None:

@@ -1,12 +1,16 @@
 """The commit of a write by `kafka_log`: all of it is there or nothing, whoever dies, waits, or tries again."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +23,7 @@ from written_logs import arrow_rows, files, job, offsets, problems, save, table
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit
+from tagwire_spark.log_read import splits
 from tagwire_spark.log_write.driver import LogWriter, Staged
 from tagwire_spark.log_write.target import log_target
 from tagwire_spark.sources.log import LogSource
@@ -80,7 +85,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
             return original(*arguments, **named)
 
         with monkeypatch.context() as patch:
-            for name in ("replace", "rename", "unlink", "mkdir", "rmdir", "write_text"):
+            for name in ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text"):
                 original = getattr(Path, name)
                 patch.setattr(Path, name, lambda *a, _n=name, _o=original, **k: step(_n, _o, *a, **k))
             try:
@@ -101,7 +106,7 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_do", lambda job: (_ for _ in ()).throw(Stop()))
+        patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
     writer.abort(staged)  # what was committed stays so
@@ -111,7 +116,7 @@ def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
     job(tmp_path, table(("t", 0, 0, None, b"v")))
-    (tmp_path / ".tagwire-1.json").write_text("{")
+    (tmp_path / ".tagwire-2.json").write_text("{")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
         list(arrow_rows(tmp_path))
 
@@ -194,3 +199,212 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
     with pytest.raises(PySparkException, match="KAFKA_LOG_ROWS_NOT_IN_ORDER"):
         save(df, tmp_path)
     assert files(tmp_path) == before and not list(tmp_path.glob(".*"))
+
+
+# ---------------------------------------------------------------- where no lock holds
+
+
+class NoLocks:
+    """As on a file system that has none."""
+
+    LOCK_SH = LOCK_EX = 0
+
+    @staticmethod
+    def flock(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+
+@pytest.fixture(params=["flock fails", "flock holds nothing", "there is no flock"])
+def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {
+        "flock fails": NoLocks,
+        "flock holds nothing": SimpleNamespace(LOCK_SH=0, LOCK_EX=0, flock=lambda *_: None),
+    }
+    monkeypatch.setattr(commit, "_flock", lambda: found.get(request.param))
+    monkeypatch.setattr(commit, "_PATIENCE", 0.3)
+
+
+@pytest.mark.usefixtures("no_locks")
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_commit_between_the_check_of_another_and_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    """The first one's driver has done all of it by then, or has died over it."""
+    root, first, staged = written(tmp_path)
+    second = LogWriter(log_target({"path": str(root)}), overwrite=False)
+    other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
+    check, do, waiting = LogWriter._check_log, commit._do, [first]
+
+    def checked(self: LogWriter, *arguments: Any) -> None:
+        check(self, *arguments)
+        if self is second and waiting:
+            with monkeypatch.context() as patch:
+                if dies:
+                    patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
+                with suppress(Stop):
+                    waiting.pop().commit(staged)
+
+    monkeypatch.setattr(LogWriter, "_check_log", checked)
+    assert commit._do is do
+    with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
+        second.commit(other)
+    second.abort(other)
+    assert offsets(root) == AFTER and not list(root.glob(".*"))
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_many_writers_at_once_without_locks(tmp_path: Path) -> None:
+    """Of those that go on behind the same offset one is committed, and all of it is there."""
+    for number in range(10):
+        root = tmp_path / str(number)
+        job(root, table(("t", 0, 0, None, b"v")))
+        writers = [LogWriter(log_target({"path": str(root)}), overwrite=False) for _ in range(3)]
+        staged = [[each.write(iter(table(("t", 0, 1, None, b"%d" % n))))] for n, each in enumerate(writers)]
+        start = threading.Barrier(len(writers))
+        refused: list[str] = []
+
+        def commits(writer: LogWriter, messages: list[Staged], start: Any = start, refused: Any = refused) -> None:
+            start.wait(30)
+            try:
+                writer.commit(messages)
+            except PipelineError as error:
+                writer.abort(messages)
+                refused.append(error.condition)
+
+        threads = [threading.Thread(target=commits, args=each) for each in zip(writers, staged, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert refused == ["KAFKA_LOG_EXISTS"] * 2 and offsets(root) == {"t-0": [0, 1]}
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, writer, staged = written(tmp_path)
+    find, waiting = splits.partitions_of, [writer]
+
+    def found(*arguments: Any) -> Iterator[Any]:
+        for each in find(*arguments):
+            yield each
+            if waiting:
+                waiting.pop().commit(staged)
+
+    monkeypatch.setattr(splits, "partitions_of", found)
+    assert read_offsets(root) == AFTER
+
+
+def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing would keep two commits apart, so it is said before anything is written."""
+
+    def link(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", link)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't link a file \(Operation not permitted\)"):
+        LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- commits that can't be done
+
+
+def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
+    job(root, table(("t", 0, 0, None, b"v"), ("u", 0, 0, None, b"v")))
+    writer = LogWriter(log_target({"path": str(root)}), overwrite=overwrite)
+    tasks = [table((name, 0, 1, None, b"w")) for name in ("t", "u", "w")]
+    return writer, [writer.write(iter(each)) for each in tasks]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("block", "text"), [
+    (lambda root: (root / "w-0").write_text("a file"), "w-0: can't be written: it should be a folder"),
+    (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "log: can't be written: it should be a file"),
+    (lambda root: rmtree(next(root.glob(".tagwire-*"))), "No such file"),
+])  # fmt: skip
+def test_what_can_not_be_moved_is_found_before_the_commit(
+    tmp_path: Path, block: Any, text: str, overwrite: bool
+) -> None:
+    writer, staged = blocked(tmp_path, overwrite)
+    before = read_offsets(tmp_path)
+    block(tmp_path)
+    with pytest.raises(PipelineError, match=f"KAFKA_LOG_WRITE_FAILED.*{text}"):
+        writer.commit(staged)
+    writer.abort([*staged])
+    assert not list(tmp_path.glob(".*"))
+    assert {name: each for name, each in read_offsets(tmp_path).items() if each} == before
+
+
+def seen_files(root: Path) -> dict[str, bytes]:
+    return {name: data for name, data in files(root).items() if not name.startswith(".")}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_commit_that_fails_at_any_step_is_moved_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    """A disk that has a fault at each step behind the manifest: all is as it was before, or all is there."""
+    replace, failed = Path.replace, 0
+    for steps in range(60):
+        root = tmp_path / str(steps)
+        writer, staged = blocked(root, overwrite)
+        before, left, is_moving = seen_files(root), [steps], []
+
+        def step(self: Path, target: Any, left: Any = left) -> Path:
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError(errno.EIO, "Input/output error", str(self))
+            return replace(self, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", step)
+            try:
+                writer.commit(staged)
+            except PipelineError as error:
+                assert "Input/output error" in str(error)
+                is_moving.append(error)
+        if not is_moving:
+            break
+        failed += 1
+        writer.abort([*staged])
+        assert read_offsets(root) == {"t-0": [0], "u-0": [0]}
+        assert seen_files(root) == before and not list(root.glob(".*"))
+        job(root, table(("t", 0, 1, None, b"again")))
+    else:
+        pytest.fail("a commit never came to its end")
+    assert failed >= 9
+    assert read_offsets(root) == ({name: [1] for name in ("t-0", "u-0", "w-0")} if overwrite else
+                                  {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
+
+
+def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but a folder of no use, which the next write removes."""
+    root, writer, staged = written(tmp_path)
+
+    def die(path: Path, **named: Any) -> None:
+        if path == writer.job.folder:
+            raise Stop
+        rmtree(path, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", die)
+        with pytest.raises(Stop):
+            writer.commit(staged)
+    assert read_offsets(root) == AFTER and list(root.glob(".*"))
+    job(root, table(("t", 0, 4, None, b"v")))
+    assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]} and not list(root.glob(".*"))
+
+
+def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file server has made the link, and is asked again: it says that there is one."""
+    root, writer, staged = written(tmp_path)
+    link = Path.hardlink_to
+
+    def twice(self: Path, target: Path) -> None:
+        link(self, target)
+        if self.suffix == ".json":
+            link(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", twice)
+    writer.commit(staged)
+    assert offsets(root) == AFTER and not list(root.glob(".*"))

@@ -1,7 +1,9 @@
 """Paths, patterns and file systems: what they lead to, what it is called, and what is refused. Without Spark."""
 
+import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
@@ -12,8 +14,9 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import infer_storage_options
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import stream, triggers
-from written_logs import arrow_rows
+from written_logs import arrow_rows, job, table
 
 from tagwire.log import LogPathError, Segment
 from tagwire.records import Record, build
@@ -180,8 +183,8 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = property(lambda self: self.path.with_suffix(".gone").stat().st_size)
-    monkeypatch.setattr(Segment, "size", gone)
+    status = Segment.status
+    monkeypatch.setattr(Segment, "status", lambda self: status(SimpleNamespace(path=self.path.with_suffix(".gone"))))  # type: ignore[arg-type]
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
         log_plan.plan(log_query({"path": str(kafka)}))
 
@@ -232,3 +235,42 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
         export_logs(None, kafka, tmp_path / "out")  # type: ignore[arg-type]
     shutil.rmtree(kafka / "orders-0")
     assert rows(kafka) == ONE
+
+
+# ---------------------------------------------------------------- where no segment is
+
+
+@pytest.mark.parametrize("scheme", ["", "local://"])
+@pytest.mark.parametrize(("names", "text"), [
+    ((), "but nothing; a segment is a file such as orders-0/0{20}.log"),
+    (("orders-0/leader-epoch-checkpoint",), "but orders-0/; "),
+    (("broker", f"orders-0.{'b' * 32}-delete/{0:020}.log"), r"but broker, orders-0\.b{32}-delete/; "),
+    (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
+])  # fmt: skip
+def test_a_folder_without_a_segment(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
+    """An error that says what is there, and no empty result."""
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+    if scheme and not names:
+        pytest.skip("elsewhere there are no empty folders")
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_NOT_FOUND.*: there is no segment of a log in it, {text}"):
+        rows(f"{scheme}{tmp_path}")
+
+
+def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*empty: there is no segment"):
+        log_plan.plan(log_query({"paths": json.dumps([str(kafka), str(empty)])}))
+
+
+def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
+    """What was written without rows, and what options leave out; a stream waits for what comes."""
+    assert rows(kafka, subscribe="another") == []
+    target = tmp_path / "written"
+    job(target, table())
+    assert rows(target) == []
+    (tmp_path / "empty").mkdir()
+    assert stream(tmp_path / "empty").latestOffset({}, ReadAllAvailable()) == {}

@@ -68,7 +68,7 @@ def test_a_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Pat
             return "kafka_log_measured"
 
         def reader(self, schema: StructType) -> DataSourceReader:
-            return Measured(log_query(self.options), schema)
+            return Measured(log_query(self.options), schema, schema.names)
 
     records = big_segment(tmp_path, 500, size)
     spark.dataSource.register(MeasuredSource)

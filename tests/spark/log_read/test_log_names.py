@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from streamed_logs import batch, rows, segment, stream
 from written_logs import arrow_rows

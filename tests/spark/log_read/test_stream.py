@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows

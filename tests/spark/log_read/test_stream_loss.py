@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 from streamed_logs import batch, rows, segment, stream, triggers
 
 from tagwire import log
+from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import stream as log_stream
 
@@ -77,7 +77,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("step", "place"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
-    ("latestOffset", "transactions_of"), ("partitions", "Segment.size"), ("partitions", "plan"),
+    ("latestOffset", "transactions_of"), ("partitions", "Segment.status"), ("partitions", "plan"),
     ("partitions", "partitions_of"), ("partitions", "transactions_of"),
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])
@@ -126,3 +126,48 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(log_stream, "partitions_of", fail)
     with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] x.log: can't be read: Permission denied\."):
         stream(tmp_path).initialOffset()
+
+
+def in_three_segments(root: Path) -> Path:
+    """Offsets 0 to 19; the segment in the middle is returned."""
+    segment(root / "t-0", 0, batch(0), batch(5))
+    segment(root / "t-0", 15, batch(15))
+    return segment(root / "t-0", 10, batch(10))
+
+
+@pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
+@pytest.mark.parametrize("start", [0, 5, 7, 10])
+def test_a_segment_in_the_middle_that_is_gone(tmp_path: Path, start: int, limit: Any) -> None:
+    """Whether the query saw it or not: a query that starts again knows nothing but offsets."""
+    in_three_segments(tmp_path).unlink()
+    begin = {"t": {"0": start}}
+    with pytest.raises(
+        PipelineError, match=r"KAFKA_LOG_DATA_LOSS\] t-0 has no offsets from 10 on before 15: a segment"
+    ):
+        list(triggers(stream(tmp_path, **limit), begin))
+    calm = stream(tmp_path, failOnDataLoss="false", **limit)
+    found = [row["offset"] for _, part in triggers(calm, begin) for row in part]
+    assert found == [*range(start, 10), *range(15, 20)]
+
+
+def test_a_gap_that_was_read_over_is_no_loss(tmp_path: Path) -> None:
+    in_three_segments(tmp_path).unlink()
+    assert [row["offset"] for _, part in triggers(stream(tmp_path), {"t": {"0": 15}}) for row in part] == [
+        *range(15, 20)
+    ]
+
+
+@pytest.mark.parametrize("how", ["checkpoint", "inside", "in a batch", "empty"])
+def test_gaps_of_a_compacted_log_are_no_loss(tmp_path: Path, how: str) -> None:
+    in_three_segments(tmp_path).unlink()
+    if how == "checkpoint":
+        (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 15\n")
+    elif how == "inside":
+        segment(tmp_path / "t-0", 0, batch(0), batch(6, 4))
+    elif how == "in a batch":
+        few = build([Record(n, 5, b"k", b"v") for n in (0, 9)], "v2").encode()
+        segment(tmp_path / "t-0", 0, few)
+    else:
+        segment(tmp_path / "t-0", 0)
+    rows_found = [row["offset"] for _, part in triggers(stream(tmp_path), {}) for row in part]
+    assert rows_found[-5:] == [*range(15, 20)]

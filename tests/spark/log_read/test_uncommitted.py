@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need PySpark 4.2")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import rows, segment, stream

@@ -28,7 +28,7 @@ def read(path: Path, *columns: str, **options: str) -> list[dict[str, Any]]:
     schema = full_schema(query)
     if columns:
         schema = StructType([schema[name] for name in columns])
-    reader = RpcReader(query, schema)
+    reader = RpcReader(query, schema, schema.names)
     return [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
 
 

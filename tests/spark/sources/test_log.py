@@ -18,7 +18,7 @@ from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.splits import packed, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -242,7 +242,8 @@ def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path
 
 
 def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
-    assert load(spark, tmp_path).count() == 0
+    with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND\].*there is no segment .*, but nothing"):
+        load(spark, tmp_path).count()
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").touch()
     assert load(spark, tmp_path).count() == 0
@@ -358,3 +359,57 @@ def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path)
     for schema in ("offset int", "ofset long"):
         with pytest.raises(PySparkException, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]"):
             spark.read.format("kafka_log").schema(schema).load(str(logs)).count()
+
+
+# ---------------------------------------------------------------- options as users of Spark know them
+
+
+def test_columns_in_any_case(spark: "SparkSession") -> None:
+    df = spark.read.format("kafka_log").schema("OFFSET long, Key binary").load(str(SAMPLE))
+    expected = load(spark, SAMPLE).select("offset", "key")
+    assert df.columns == ["OFFSET", "Key"]
+    assert sorted(map(tuple, df.collect())) == sorted(map(tuple, expected.collect()))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("64m", 64 << 20), ("1 GB", 1 << 30), ("512kb", 512 << 10), ("7b", 7), ("9", 9)]
+)
+def test_sizes_in_units(text: str, size: int) -> None:
+    assert log_query({"path": "x", "maxSplitBytes": text}).split_bytes == size
+
+
+@pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes.*a number of bytes was expected"):
+        log_query({"path": "x", "maxSplitBytes": text})
+
+
+def test_at_least_so_many_tasks(logs: Path) -> None:
+    folder = big_partition(logs)
+    for most in (1, 4, 16):
+        query = log_query({"path": str(folder), "minPartitions": most})
+        splits = plan(query)
+        assert len(packed(splits, query)) >= most * 3 // 4  # cuts are where the index has entries
+        rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
+        assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
+
+
+def test_what_is_wrong_is_left_out(tmp_path: Path) -> None:
+    """DROPMALFORMED: the rows of PERMISSIVE without those of errors, and without their column."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2").encode() for n in (0, 3, 6)]
+    data = bytearray(b"".join(batches))
+    data[len(batches[0]) + 70] ^= 1
+    (folder / f"{0:020}.log").write_bytes(data)
+
+    def rows(mode: str) -> list[dict[str, Any]]:
+        query = log_query({"path": str(tmp_path), "mode": mode})
+        schema = full_schema(query)
+        return [row for s in plan(query) for each in rows_of(s, query, schema) for row in each.to_pylist()]
+
+    left = rows("dropmalformed")
+    assert [row["offset"] for row in left] == [0, 1, 2, 6, 7, 8] and "_error" not in left[0]
+    assert [row["offset"] for row in rows("PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
+    with pytest.raises(PipelineError, match="DROPMALFORMED, which leaves out records; with option message"):
+        log_query({"path": "x", "mode": "DROPMALFORMED", "message": "HeartbeatRequest", "version": "1"})

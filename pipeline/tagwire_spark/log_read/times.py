@@ -1,0 +1,58 @@
+"""How much of a segment is earlier than a wanted time, by its time index.
+
+An entry of a `.timeindex` says that nothing up to its offset is later than its
+timestamp. An index of another segment, or a damaged one, must not hide records:
+an entry counts if the batch of its offset has just that timestamp as its
+latest one. What stands behind that batch is read, since records may be in any
+order of time. Times of files say nothing of records, whose times are their
+producers'; and no index says from where on all records are later.
+"""
+
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from tagwire.log import LogError, LogPathError, Segment
+from tagwire.log.file_bytes import open_file
+from tagwire.log.index_lookup import index_lookup
+from tagwire.log.indexes import TimeIndex
+from tagwire.log.scan import Scan
+from tagwire_spark.log_read.ends import position_before
+
+__all__ = ["Earlier", "earlier_part"]
+
+_HEADS: Final = 64
+"""How many heads of batches are looked at behind an index entry, to find the batch of an offset."""
+
+
+class Earlier(NamedTuple):
+    """The part of a segment that is earlier than a time."""
+
+    end_offset: int
+    """All records below it are earlier."""
+    is_all: bool
+    """Whether nothing stands behind that."""
+
+
+def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
+    """What of a segment is earlier than a timestamp in milliseconds; None where its index tells nothing."""
+    path = segment.beside("timeindex")
+    if path is None:
+        return None
+    try:
+        with index_lookup(path, TimeIndex.LAYOUT) as entries:
+            found = entries.at_or_before(timestamp - 1)
+        if found is None:
+            return None
+        latest, offset = found[0], (segment.base_offset or 0) + found[1]
+        with open_file(segment.path) as data:
+            scan = Scan(str(segment.path), data, format)
+            places = islice(scan.places(position_before(scan, segment, offset)), _HEADS)
+            place = next((each for each in places if each.last_offset >= offset), None)
+            if place is None:
+                return None
+            batch = scan.outline(place.position)
+            if batch.base_offset > offset or batch.max_timestamp != latest:
+                return None
+            return Earlier(place.last_offset + 1, place.position + place.size == len(data))
+    except (LogError, LogPathError):
+        return None

@@ -1,0 +1,79 @@
+"""Damage at the place where a segment is cut into splits: exactly one task reports it, and no row is missing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+BATCHES = 12
+
+
+def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
+    """A segment with an index entry for each batch, and another byte in the head of one; the size of a batch."""
+    folder.mkdir()
+    batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
+    data = bytearray(b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES)))
+    size = len(data) // BATCHES
+    data[number * size + at] ^= 0x7F
+    (folder / f"{0:020}.log").write_bytes(data)
+    if index:
+        entries = [(5 * n).to_bytes(4, "big") + (n * size).to_bytes(4, "big") for n in range(1, BATCHES)]
+        (folder / f"{0:020}.index").write_bytes(b"".join(entries))
+    return size
+
+
+def read(path: Path, size: int, **options: Any) -> list[int]:
+    query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
+    splits = plan(query)
+    assert len(splits) > 1
+    # Each split by itself: a task does not know what another one raises.
+    found, errors = [], []
+    for split in splits:
+        try:
+            for batch in rows_of(split, query, full_schema(query)):
+                found += [row["offset"] for row in batch.to_pylist() if row.get("offset") is not None]
+        except PipelineError as error:
+            errors.append(error)
+    if errors:
+        assert {error.condition for error in errors} == {"MALFORMED_KAFKA_LOG"}
+        raise errors[0]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("at", [8, 11, 16, 17, 23])  # length, length, magic, checksum, last offset
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("level", ["record", "batch"])
+def test_a_damaged_head_fails_the_read_wherever_it_is(tmp_path: Path, at: int, index: bool, level: str) -> None:
+    """FAILFAST is the default."""
+    for number in range(BATCHES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        size = damaged(folder / "t-0", number, at, index=index)
+        with pytest.raises(PipelineError, match=f"{0:020}.log"):
+            read(folder, size, level=level)
+
+
+@pytest.mark.parametrize("number", range(BATCHES))
+def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, number: int) -> None:
+    size = damaged(tmp_path / "t-0", number, 16)
+    every = set(range(5 * BATCHES))
+    assert read(tmp_path, size, mode="PERMISSIVE") == sorted(every - set(range(5 * number, 5 * number + 5)))
+
+
+def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
+    """Two damaged heads: one before the first wanted offset, one at a cut, whose task has to look from there on."""
+    size = damaged(tmp_path / "t-0", 1, 16)
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[6 * size + 16] ^= 0x7F
+    path.write_bytes(data)
+    with pytest.raises(PipelineError):
+        read(tmp_path, size, startingOffsets='{"t": {"0": 15}}')

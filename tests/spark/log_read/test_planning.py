@@ -1,0 +1,146 @@
+"""What planning reads: a few entries of each index, and no folder of a partition that is not asked for."""
+
+import os
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from streamed_logs import batch, segment, stream
+
+from tagwire.log import Partition, indexes
+from tagwire.log.file_bytes import pread
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.splits import plan
+
+STEP = 16384
+"""Bytes between entries, as with batches of producers."""
+
+
+def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
+    """A segment that is a hole behind its first batch and before its last one, with an index of its size."""
+    path = segment(folder, base, batch(base))
+    entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
+    last = batch(base + entries[-1][0])
+    with path.open("r+b") as file:
+        file.seek(entries[-1][1])
+        file.write(last)
+        file.truncate(size if preallocated else entries[-1][1] + len(last))
+    with path.with_suffix(".index").open("wb") as file:
+        file.write(b"".join(pack(">ii", *each) for each in entries))
+        if preallocated:
+            file.truncate(10 << 20)
+    return path
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of each read of an index; whoever reads a whole one fails."""
+    sizes: list[int] = []
+
+    def counted(file: Any, size: int, start: int) -> bytes:
+        sizes.append(size)
+        return pread(file, size, start)
+
+    def whole(path: Path, *_: Any) -> bytes:
+        if path.suffix in (".index", ".timeindex"):
+            pytest.fail(f"{path} is read whole")
+        return path.read_bytes()
+
+    monkeypatch.setattr("tagwire.log.index_lookup.pread", counted)
+    monkeypatch.setattr(indexes, "read_file", whole)
+    return sizes
+
+
+@pytest.mark.parametrize("preallocated", [False, True])
+def test_an_index_is_bisected(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
+    large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
+    splits = plan(log_query({"path": str(tmp_path)}))
+    assert len(splits) == 16 and max(each.end - each.start for each in splits) < (64 << 20) + 2 * STEP
+    assert [each.start for each in splits[1:]] == [each.end for each in splits[:-1]]
+    for each in splits[1:]:
+        assert each.hint == (each.start, 1000 + each.start // STEP * 5)
+    assert sum(reads) < 4096
+
+
+def test_what_is_read_of_an_index_grows_with_the_logarithm_of_its_size(tmp_path: Path, reads: list[int]) -> None:
+    found = []
+    for power in (22, 26, 30):
+        folder = tmp_path / str(power)
+        folder.mkdir()
+        large(folder / "t-0", 0, 1 << power)
+        reads.clear()
+        plan(log_query({"path": str(folder), "maxSplitBytes": (1 << power) // 4}))
+        found.append(len(reads))
+    assert found[2] - found[1] <= 2 * (found[1] - found[0]) + 4
+
+
+def test_the_wanted_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
+    large(tmp_path / "t-0", 0, 1 << 30)
+    query = log_query({"path": str(tmp_path), "startingOffsets": '{"t": {"0": 300000}}'})
+    splits = plan(query)
+    assert splits[0].hint == (60_000 * STEP, 300_000) and len(splits) == 2
+    assert sum(reads) < 4096
+
+
+def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
+    for base in (0, 500_000):
+        large(tmp_path / "t-0", base, 1 << 30, preallocated=base > 0)
+    reader = stream(tmp_path)
+    end = reader.latestOffset({}, ReadAllAvailable())
+    assert end == {"t": {"0": 500_000 + ((1 << 30) // STEP - 1) * 5 + 5}}
+    assert sum(reads) < 1024
+    reader.partitions({"t": {"0": 700_000}}, end)
+    assert sum(reads) < 16384
+
+
+@pytest.mark.parametrize(
+    "entries", [[], [(0, 0)], [(7, 900), (3, 500), (9, 100)], [(5, -4), (6, 1 << 30)], [(5, 300)] * 9]
+)
+@pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
+def test_any_bytes_may_be_an_index(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
+    """They are hints: no record is hidden, whatever they say."""
+    from written_logs import arrow_rows
+
+    path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
+    path.with_suffix(".index").write_bytes(b"".join(pack(">ii", *each) for each in entries) + rest)
+    for size in (1, 400, 1 << 20):
+        found = [row["offset"] for each in arrow_rows(tmp_path, maxSplitBytes=size) for row in each.to_pylist()]
+        assert found == list(range(50))
+
+
+def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
+    looked = 0
+    for folder in sorted(logs.glob("*/*-*")):
+        for each in Partition(folder).segments if folder.is_dir() else ():
+            index = each.offset_index
+            if index is None:
+                continue
+            looked += len(index)
+            for offset in range((each.base_offset or 0), (each.base_offset or 0) + 60):
+                entry = each.index_entry(offset)
+                assert (entry.position if entry else 0) == index.position(offset)
+            assert each.index_entry() == (index[-1] if index else None)
+    assert looked > 50
+
+
+def test_folders_of_partitions_that_are_not_asked_for_are_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        segment(tmp_path / f"t-{number}", 0, batch(0))
+    listed = []
+    made = Partition.__init__
+
+    def counted(self: Partition, path: Any) -> None:
+        listed.append(os.path.basename(path))  # noqa: PTH119
+        made(self, path)
+
+    monkeypatch.setattr(Partition, "__init__", counted)
+    assert len(plan(log_query({"path": str(tmp_path), "assign": '{"t": [7]}'}))) == 1 and set(listed) == {"t-7"}
+    listed.clear()
+    assert stream(tmp_path, subscribePattern="u.*").latestOffset({}, ReadAllAvailable()) == {} and not listed

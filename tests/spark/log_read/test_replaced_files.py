@@ -1,0 +1,121 @@
+"""Files that another one takes the place of between planning and reading: refused, and never mixed with the rest."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from streamed_logs import batch, segment, stream
+from written_logs import job, table
+
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+
+def planned(path: object, **options: Any) -> Callable[[], list[int]]:
+    """A read that is planned now, and done when it is called."""
+    query = log_query({"path": str(path), **options})
+    splits = plan(query)
+    schema = full_schema(query)
+    return lambda: [r["offset"] for s in splits for each in rows_of(s, query, schema) for r in each.to_pylist()]
+
+
+def replaced(path: Path, data: bytes) -> None:
+    """Another file under the same name, as a cleaner's swap and an overwrite leave it."""
+    other = path.with_suffix(".swap")
+    other.write_bytes(data)
+    other.replace(path)
+
+
+def same_bytes(path: Path) -> None:
+    """Another file with the same size and the same time."""
+    status = path.stat()
+    replaced(path, path.read_bytes()[:-1] + b"x")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def rewritten(path: Path) -> None:
+    """The same file with other bytes, as many."""
+    data = path.read_bytes()
+    status = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+CHANGES = [
+    lambda path: replaced(path, batch(0, 5)),
+    lambda path: replaced(path, batch(0) + batch(5) + batch(10)),
+    same_bytes,
+    rewritten,
+    lambda path: os.truncate(path, len(batch(0))),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+def test_a_segment_that_is_another_now(tmp_path: Path, change: Callable[[Path], None], mode: str) -> None:
+    first = segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    segment(tmp_path / "t-0", 20, batch(20))
+    read = planned(tmp_path, mode=mode)
+    assert read() == [*range(10), *range(20, 25)]
+    change(first)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_CHANGED\] .*0000\.log: it was .*, and is .* now"):
+        read()
+
+
+@pytest.mark.parametrize(("change", "found"), [
+    (lambda path: path.write_bytes(path.read_bytes() + batch(10)), range(15)),
+    (lambda path: replaced(path, path.read_bytes() + batch(10)), None),
+    (lambda path: os.truncate(path, len(batch(0))), None),
+])  # fmt: skip
+def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None], found: Any) -> None:
+    path = segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    read = planned(tmp_path)
+    change(path)
+    if found is None:
+        with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
+            read()
+    else:
+        assert read() == list(range(10))  # what was there when it was planned
+
+
+def test_an_overwrite_while_it_is_read(tmp_path: Path) -> None:
+    rows = [("t", 0, n, None, b"v") for n in range(20)]
+    job(tmp_path, table(*rows[:10]))
+    job(tmp_path, table(*rows[10:]))
+    read = planned(tmp_path)
+    job(tmp_path, table(*((t, p, n, k, b"another") for t, p, n, k, _ in rows)), overwrite=True)
+    with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
+        read()
+
+
+def test_a_remote_segment_that_is_another_now() -> None:
+    memory = fsspec.filesystem("memory")
+    try:
+        for base in (0, 10):
+            memory.pipe(f"/t-0/{base:020}.log", batch(base) + batch(base + 5))
+        read = planned("memory://t-0")
+        assert read() == list(range(20))
+        memory.pipe(f"/t-0/{0:020}.log", batch(0) + batch(5))
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*memory://t-0/0*\.log: .* created "):
+            read()
+    finally:
+        memory.rm("/t-0", recursive=True)
+
+
+def test_a_stream_reads_no_other_segment(tmp_path: Path) -> None:
+    first = segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    segment(tmp_path / "t-0", 10, batch(10))
+    for fails in ("true", "false"):
+        reader = stream(tmp_path, failOnDataLoss=fails)
+        [task] = reader.partitions({}, {"t": {"0": 15}})
+        replaced(first, batch(0, 5))
+        with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
+            list(reader.read(task))
