@@ -186,11 +186,7 @@ def _default(value: Any, scope: _Scope) -> str | None:
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":
         return text
-    if primitive.family == "boolean":
-        return text.lower()
-    if primitive.family == "integer":
-        return str(int(text, 16 if text.startswith("0x") else 10))
-    return text
+    return primitive.canonical_text(text)
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from tagwire.wire.checksums import checksum
+from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 __all__ = ["Line", "refit"]
 
-_FIXED: Final = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4}
-_WITH_LENGTH: Final = {"string": "int16", "bytes": "int32", "records": "int32"}
+_FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
+_WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 
