@@ -5,11 +5,13 @@ has a length before it. Bytes are written out by hand.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+import jinja2
 import pytest
 from build_package import build_package
 from change_specs import field, read, spec
@@ -27,6 +29,7 @@ from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.resources import folder
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.message_view import message_view
 
@@ -56,7 +59,8 @@ class FixedType(WireType):
         except (TypeError, ValueError):
             raise Unfit(f"{value!r} is no {self.name}") from None
 
-    from_text = from_json
+    def from_text(self, text: str) -> bytes:
+        return self.from_json(text)
 
     def holds(self, value: object) -> bool:
         return isinstance(value, bytes) and len(value) == self.width
@@ -268,6 +272,18 @@ def test_spark(package: ModuleType) -> None:
         decoding(package.DigitsMessage, 0, None, None)
 
 
+def test_an_arrow_type_that_spark_lacks() -> None:
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyspark")
+    from tagwire_spark.columns.arrow_types import spark_type
+    from tagwire_spark.errors import PipelineError
+
+    inner = pa.list_(pa.struct([("fine", pa.int64()), ("odd", pa.uint64())]))
+    for type, path in ((pa.struct([("many", inner)]), "many.odd"), (pa.uint64(), "the column")):
+        with pytest.raises(PipelineError, match=f"{path} is of the Arrow type uint64, for which Spark has no type"):
+            spark_type(type)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", ["int64", "uuid", "string", "bytes", "fixed16", "digits"])
 def test_breaking(kind: str, other: str) -> None:
@@ -301,6 +317,22 @@ def test_views_of_templates(kind: str) -> None:
         (f"[]{kind}", WIRE_TYPES[kind].family),
     }
     assert isinstance(json.loads(view.rows[0].default), str | int)
+
+
+def test_wireshark() -> None:
+    """Values of a type that Wireshark does not know are shown as their bytes."""
+    templates = folder("templates") / "targets" / "wireshark"
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), trim_blocks=True, lstrip_blocks=True)
+    page = environment.get_template("message.lua.jinja")
+    fields = [{"name": f"F{kind}", "type": f"[]{kind}", "versions": "0+"} for kind in WIRE_TYPES if kind != "records"]
+    text = json.dumps({**spec_of("digits"), "fields": [*fields, {"name": "R", "type": "records", "versions": "0+"}]})
+    message = read_spec(text, file="X.json", options=SpecOptions()).message
+    assert message is not None
+    printed = page.render(view=message_view(message, "p", SpecOptions(), "X.json"))
+    makers = dict(re.findall(r'^    { "\w+", "(\w+)", "(\w+)" },$', printed, re.MULTILINE))
+    same = {f"F{kind}": kind for kind in WIRE_TYPES if "int" in kind or kind in ("bool", "string", "bytes")}
+    others = {"Ffloat64": "double", "Fuuid": "guid", "Ffixed16": "bytes", "Fdigits": "bytes", "R": "bytes"}
+    assert makers == same | others
 
 
 def test_run_time_schemas() -> None:
