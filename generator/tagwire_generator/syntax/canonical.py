@@ -193,16 +193,17 @@ def _default(value: Any, scope: _Scope) -> str | None:
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope, _keys("field")) for field in _list(value, scope)]
+    return [_field(field, scope, "field") for field in _list(value, scope)]
 
 
 def _optional_fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope, _keys("optionalField")) for field in _list(value, scope)]
+    return [_field(field, scope, "optionalField") for field in _list(value, scope)]
 
 
-def _field(field: Mapping[str, Any], outer: _Scope, keys: Mapping[str, _Key]) -> dict[str, Any]:
+def _field(field: Mapping[str, Any], outer: _Scope, place: str) -> dict[str, Any]:
+    keys = _keys(place)
     scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
-    form = _ordered(field, keys, scope, "field")
+    form = _ordered(field, keys, scope, "field" if place == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
         form["versions"] = form["taggedVersions"]
         scope.note(f"{scope.path}: has no versions, its taggedVersions {form['versions']} are taken")
